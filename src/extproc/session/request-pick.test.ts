@@ -103,3 +103,35 @@ it('says what of the answer is seen: no token without its body, nothing after a 
   expect(seen(BODY_MODE.none, false)).toEqual([false, true]);
   expect(seen(BODY_MODE.fullDuplex, true)).toEqual([false, false]);
 });
+
+it.each(['placed', 'waiting'])(
+  '[V531] gives back what is %s by a call within which its session has ended',
+  (what) => {
+    const { pick, log, routed, read } = setUp({
+      enqueue: () => {
+        pick.cancel();
+        return what === 'placed' ? routed : undefined;
+      },
+      cancel: (placement) => void log.push(placement === pick ? 'cancelled' : 'another cancelled'),
+    });
+    pick.begin(read);
+    expect(log).toEqual([what === 'placed' ? 'done: aborted' : 'cancelled']);
+    expect([pick.routed, pick.waits]).toEqual([undefined, false]);
+  },
+);
+
+it.each([true, false])(
+  '[V531] asks for no pick where its session has ended while it was prepared, whether it waits (%s)',
+  (waits) => {
+    const { pick, log, read } = setUp({
+      prepare: () => {
+        pick.cancel();
+        return waits;
+      },
+      abandon: ({ id }) => void log.push(`abandoned ${id}`),
+    });
+    pick.begin(read);
+    expect(log).toEqual(['abandoned a']);
+    expect([pick.routed, pick.waits]).toEqual([undefined, false]);
+  },
+);

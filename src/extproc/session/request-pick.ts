@@ -33,6 +33,8 @@ export class RequestPick implements Placement {
   /** What is read of the request that waits for an endpoint. */
   #unplaced: ReadRequest | undefined;
   #routed: RoutedRequest | undefined;
+  /** The session may end within a call of the router: other requests go on in it, too. */
+  #isCancelled = false;
 
   constructor(options: SessionRules, session: PickingSession) {
     this.#options = options;
@@ -78,6 +80,7 @@ export class RequestPick implements Placement {
   /** The session is over, or the request is refused: nothing is to be placed any more. */
   cancel(): void {
     const { router } = this.#options;
+    this.#isCancelled = true;
     if (this.#preparing !== undefined) router.abandon?.(this.#preparing);
     if (this.#unplaced === undefined) return;
     this.#unplaced = undefined;
@@ -96,10 +99,11 @@ export class RequestPick implements Placement {
     this.#session.resume(() => fail(error));
   }
 
-  /** Whether something has to be prepared for the pick; it is made later then. */
+  /** Whether something has to be prepared for the pick: it is made later, or never. */
   #prepares(read: ReadRequest): boolean {
     const { request, body } = read;
-    const { prepare } = this.#options.router;
+    const { router } = this.#options;
+    const { prepare } = router;
     if (prepare === undefined) return false;
     const { resume } = this.#session;
     const go = (): void => {
@@ -109,6 +113,10 @@ export class RequestPick implements Placement {
     const refuse = (error: RoutingError): void => resume(() => fail(error));
     const subset = this.#subset;
     const waits = prepare(request, body, () => resume(go), { subset, refuse });
+    if (this.#isCancelled) {
+      router.abandon?.(request);
+      return true;
+    }
     this.#preparing = waits ? request : undefined;
     return waits;
   }
@@ -126,8 +134,15 @@ export class RequestPick implements Placement {
     const routed = router.enqueue
       ? router.enqueue(read.request, options, this)
       : router.route(read.request, options);
-    if (routed === undefined) this.#unplaced = read;
+    if (this.#isCancelled) this.#giveBack(routed);
+    else if (routed === undefined) this.#unplaced = read;
     else this.#sendPick(routed, read);
+  }
+
+  /** The session has ended during the call that placed the request, or let it wait. */
+  #giveBack(routed: RoutedRequest | undefined): void {
+    if (routed === undefined) this.#options.router.cancel?.(this);
+    else routed.done('aborted');
   }
 
   #sendPick(
