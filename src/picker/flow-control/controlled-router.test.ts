@@ -49,6 +49,18 @@ describe('a router with flow control', () => {
     expect(bench.refused).toEqual(['late queue-timeout']);
   });
 
+  test('[V532] a stream that throws where it may go on keeps no other waiting for longer than it may', () => {
+    const bench = new ControlledBench();
+    const first = bench.send('first');
+    bench.router.prepare?.(makeRequest({ id: 'throws' }), [], () => {
+      throw new Error('on purpose');
+    });
+    bench.send('late');
+    expect(() => bench.end(first)).toThrow('on purpose');
+    bench.clock.advanceTo(bench.clock.now() + 1020);
+    expect(bench.refused).toEqual(['late queue-timeout']);
+  });
+
   test('[Q67] lets go of a request whose client is gone, waiting or placed', () => {
     const bench = new ControlledBench({ prepares: true });
     const first = bench.send('first');

@@ -90,8 +90,9 @@ export class FlowRounds {
       for (const victim of discipline.evict?.(at) ?? []) letThrough.evict(victim);
     } finally {
       this.#isBusy = false;
+      // Also where a stream that goes on has thrown: others wait still.
+      if (kept.size > 0) this.#next.after(LOOK_MS);
     }
-    if (kept.size > 0) this.#next.after(LOOK_MS);
   }
 
   lookSoon(event: FlowEvent): void {

@@ -194,7 +194,9 @@ export class WaitingRoom {
     try {
       this.#freed = ledger.freed;
       this.#mustLook = false;
-      if (this.#dispatch.run(at)) this.#next.after(0);
+      const mayGoOn = this.#dispatch.run(at);
+      // Requests that end in the call that places another may leave room where none was.
+      if (mayGoOn || ledger.freed !== this.#freed) this.#next.after(0);
     } finally {
       clock.end();
       this.#isBusy = false;
