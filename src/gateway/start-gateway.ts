@@ -1,13 +1,16 @@
 import { buildConnector } from 'undici';
 import type { Clock, Millis } from '../framework/runtime.ts';
+import { measureBusyShare } from '../runtime/clock/busy-share.ts';
 import { LineLimit } from '../runtime/log/limited-log.ts';
 import { connectWithin } from '../runtime/network/client/connect-within.ts';
 import { PacedAgent } from '../runtime/network/client/paced-agent.ts';
+import { AnswerDelay } from '../runtime/network/server/answer-delay.ts';
 import { type FrontExchange, HttpFront } from '../runtime/network/server/http-front.ts';
 import { CutAnswers } from './cut-answers.ts';
 import { createExtProcClient } from './ext-proc-client.ts';
 import { GATEWAY_BOUNDS, type GatewayBounds, KEPT_BYTES_MAX } from './gateway-bounds.ts';
 import { GatewayExchange } from './gateway-exchange.ts';
+import { type Strain, whyOverloaded } from './overload.ts';
 import { errorBody } from './wire-messages.ts';
 
 interface GatewayOptions {
@@ -18,6 +21,8 @@ interface GatewayOptions {
   readonly extProcTls: boolean;
   readonly bounds?: Partial<GatewayBounds> | undefined;
   readonly clock: Clock;
+  /** For tests; what this process measures by default. */
+  readonly strain?: Strain;
   readonly log: (line: string) => void;
 }
 
@@ -52,9 +57,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const keptBytes = { left: KEPT_BYTES_MAX };
   const onFallback = fallbackLines(log, clock);
+  let { strain } = options;
   const front = new HttpFront({
     clock,
     requestsMax: bounds.requestsMax,
+    whyNoMore: () => strain && whyOverloaded(strain),
     onRefused: (response, status, message) =>
       void response
         .writeHead(status, { 'content-type': 'application/json' })
@@ -67,9 +74,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     },
   });
   const bound = await front.listen(host, port);
+  const delay = new AnswerDelay({ clock, host, port: bound });
+  strain ??= { busyShare: measureBusyShare(), answerDelayMs: () => delay.read() };
   const where = `listening on ${host}:${bound}, picker at ${extProcAddress}`;
   log(`this is the embedded gateway, not Envoy, for trials only: ${where}`);
   const close = async (): Promise<void> => {
+    delay.stop();
     cutAnswers.close();
     extProc.close();
     await upstreams.destroy();

@@ -24,6 +24,8 @@ interface HttpFrontOptions {
   readonly requestsMax: number;
   /** How many more connections may be open, idle ones and probes. Default: 1024. */
   readonly idleConnectionsMax?: number;
+  /** Why further requests are refused with 503 for now, as a sentence. Asked for each of them. */
+  readonly whyNoMore?: () => string | undefined;
   readonly onRequest: (exchange: FrontExchange) => void;
   /** Answers with an error in the format of the server; the answer has not begun. */
   readonly onRefused: (response: ServerResponse, status: number, message: string) => void;
@@ -134,7 +136,7 @@ export class HttpFront {
   }
 
   #accept(request: IncomingMessage, response: ServerResponse): void {
-    const { requestsMax, onRequest } = this.#options;
+    const { onRequest } = this.#options;
     response.once('close', this.#connections.begin(request.socket));
     if (request.headers['transfer-encoding'] !== undefined) this.#pace.watch(request);
     // Makes clients open their next connection, which finds another server.
@@ -142,9 +144,9 @@ export class HttpFront {
     const fault = takePathTarget(request);
     if (fault !== undefined) return this.#refuse(request, response, 400, fault);
     if (asksForWebSocket(request)) return this.#refuse(request, response, 501, NO_WEBSOCKET);
-    if (this.#open.size >= requestsMax) {
+    const why = this.#whyNoMore();
+    if (why !== undefined) {
       response.setHeader('retry-after', '1');
-      const why = `${requestsMax} requests are open, as many as --max-requests allows`;
       return this.#refuse(request, response, 503, why);
     }
     const open = new AbortController();
@@ -156,6 +158,13 @@ export class HttpFront {
       if (this.#open.size === 0) this.#onIdle?.();
     });
     onRequest({ request, response, signal: open.signal });
+  }
+
+  #whyNoMore(): string | undefined {
+    const { requestsMax, whyNoMore } = this.#options;
+    return this.#open.size >= requestsMax
+      ? `${requestsMax} requests are open, as many as --max-requests allows`
+      : whyNoMore?.();
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, status: number, why: string): void {
