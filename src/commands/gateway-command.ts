@@ -18,10 +18,12 @@ interface GatewayFlags {
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
   readonly retryBodyBytes: number;
+  readonly drainNoticeMs: number;
   readonly drainTimeoutMs: number;
   readonly json: boolean;
 }
 
+const DRAIN_NOTICE_MS = 1_000;
 const DRAIN_TIMEOUT_MS = 10_000;
 
 export function gatewayCommand(): Command {
@@ -62,8 +64,9 @@ export function gatewayCommand(): Command {
       });
       const ended = untilSignal();
       if (flags.json) process.stdout.write(`${JSON.stringify({ port: gateway.port })}\n`);
-      await ended;
-      await gateway.drain(flags.drainTimeoutMs);
+      const signal = await ended;
+      // Ctrl-C is a person who waits, and whose clients need no notice.
+      await gateway.drain(signal === 'SIGINT' ? { ...flags, drainNoticeMs: 0 } : flags);
       process.exit(0);
     });
 }
@@ -78,12 +81,19 @@ function addTimes(command: Command): Command {
   ms('connect-timeout-ms', 'longest wait for a connection', connectTimeoutMs);
   ms('first-byte-timeout-ms', 'longest wait for the endpoint’s headers', firstByteTimeoutMs);
   ms('idle-timeout-ms', 'longest pause within the endpoint’s answer', idleTimeoutMs);
-  return command.option(
-    '--drain-timeout-ms <ms>',
-    'after SIGTERM, let open requests go on for at most so long',
-    wholeNumber,
-    DRAIN_TIMEOUT_MS,
-  );
+  return command
+    .option(
+      '--drain-notice-ms <ms>',
+      'after SIGTERM, serve on for so long and have clients close their connections',
+      wholeNumber,
+      DRAIN_NOTICE_MS,
+    )
+    .option(
+      '--drain-timeout-ms <ms>',
+      'then let open requests go on for at most so long',
+      wholeNumber,
+      DRAIN_TIMEOUT_MS,
+    );
 }
 
 function address(text: string): string {

@@ -265,18 +265,3 @@ describe('a client', () => {
     expect((await first).status).toBe(200);
   });
 });
-
-it('[V69] a gateway that ends lets its requests end for a time', async () => {
-  await start();
-  const [short, long] = [post(), post()];
-  const visits = [await endpoint.next(), await endpoint.next()];
-  for (const { response } of visits) response.write('1');
-  const texts = [await short, await long].map((answer) => answer.text().catch(() => 'cut'));
-  const ended = gateway.drain(10_000);
-  clock.advanceTo(0);
-  visits[0]?.response.end('2');
-  expect(await Promise.race(texts)).toBe('12');
-  await afterLimit(ended, 10_000);
-  expect((await Promise.all(texts)).toSorted()).toEqual(['12', 'cut']);
-  await visits[1]?.closed;
-});

@@ -28,8 +28,11 @@ interface GatewayOptions {
 
 export interface Gateway {
   readonly port: number;
-  /** Accepts no more connections and lets open requests go on for at most so long. */
-  drain(drainTimeoutMs: Millis): Promise<void>;
+  /**
+   * Serves on for a time, and has clients close their connections; then accepts no more, and lets
+   * open requests go on for at most the other time.
+   */
+  drain(times: { readonly drainNoticeMs: Millis; readonly drainTimeoutMs: Millis }): Promise<void>;
   /** Closes all connections, including those of running requests. */
   stop(): Promise<void>;
 }
@@ -86,8 +89,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   return {
     port: bound,
-    drain: async (drainTimeoutMs) => {
-      await front.drain({ drainNoticeMs: 0, drainTimeoutMs });
+    drain: async (times) => {
+      await front.drain(times);
       await close();
     },
     stop: async () => {
