@@ -15,6 +15,8 @@ export class RedecideTally {
   /** Same endpoint, another score. */
   #scoresAlone = 0;
   #undecided = 0;
+  /** Those for which the capture lacks earlier records of their run. */
+  readonly #partial = { decisions: 0, differ: 0 };
   #scheduler: string | undefined;
   readonly #declined = new Map<string, number>();
   readonly #examples: RunRedecision[] = [];
@@ -36,10 +38,12 @@ export class RedecideTally {
       return;
     }
     this.decisions += 1;
+    if (each.isPartial) this.#partial.decisions += 1;
     this.#count(each.was, 'was');
     this.#count(each.is, 'is');
     if (sameDecision(each.was, each.is)) return;
     this.differ += 1;
+    if (each.isPartial) this.#partial.differ += 1;
     if (destinationOf(each.was) === destinationOf(each.is)) {
       this.#scoresAlone += 1;
       if (this.#isComparison) return;
@@ -61,6 +65,12 @@ export class RedecideTally {
       decisions: this.decisions,
       identical: this.decisions - this.differ,
       sameEndpoint: this.decisions - this.differ + this.#scoresAlone,
+      ...(this.#partial.decisions > 0 && {
+        afterMissing: {
+          decisions: this.#partial.decisions,
+          identical: this.#partial.decisions - this.#partial.differ,
+        },
+      }),
       ...(this.#scheduler !== undefined && {
         scheduler: this.#scheduler,
         undecided: this.#undecided,
@@ -82,6 +92,7 @@ export class RedecideTally {
   text(): string {
     if (this.decisions + this.#undecided === 0) return 'the capture holds no decision\n';
     const lines = [this.#firstLine()];
+    if (!this.#isComparison && this.#partial.decisions > 0) lines.push(this.#partialText());
     if (this.#undecided > 0) lines.push(this.#undecidedText());
     if (this.#isComparison ? this.#elsewhere() > 0 : this.differ > 0) {
       const counts = [...this.#byEndpoint].toSorted(([a], [b]) => a.localeCompare(b));
@@ -109,6 +120,16 @@ export class RedecideTally {
     const same = this.decisions - elsewhere;
     const share = shareText(same, this.decisions);
     return `against another configuration: same pick in ${same} of ${this.decisions} decisions${runs} (${share} %), ${elsewhere} to another endpoint`;
+  }
+
+  /** What the core would have learned from missing records, it does not know. */
+  #partialText(): string {
+    const { decisions, differ } = this.#partial;
+    const others = this.decisions - decisions;
+    const share = shareText(decisions - differ, decisions);
+    const these = `${decisions} of them come after records that are missing: ${share} % of these are identical`;
+    if (others === 0) return these;
+    return `${these}, of the others ${shareText(others - (this.differ - differ), others)} %`;
   }
 
   #undecidedText(): string {

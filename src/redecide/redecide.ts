@@ -12,6 +12,8 @@ import type { Redecision } from './redecision.ts';
 export interface RunRedecision extends Redecision {
   /** Counts the picker's runs in the capture from 1. Each run numbers its requests from 0. */
   readonly run: number;
+  /** Whether the capture lacks records of the run from before. */
+  readonly isPartial: boolean;
 }
 
 export interface RunOptions extends RedecideOptions {
@@ -36,6 +38,7 @@ export async function* redecide(
   let current: Run | undefined;
   let head: CaptureHead | undefined;
   let run = 0;
+  let isPartial = false;
   try {
     for (const record of records) {
       if (record.e === 'capture') {
@@ -43,6 +46,7 @@ export async function* redecide(
           current?.end();
           current = new Run(record, options);
           run += 1;
+          isPartial = record.file > 0;
         }
         head = record;
         continue;
@@ -52,8 +56,9 @@ export async function* redecide(
         throw new ConfigError('redecide', [{ path: 'the capture', message }]);
       }
       if (record.e === 'q' && current.asks) await current.ask(record);
+      if (record.e === 'gap') isPartial = true;
       const decided = current.redecider.take(record);
-      if (decided !== undefined) yield { ...decided, run };
+      if (decided !== undefined) yield { ...decided, run, isPartial };
     }
   } finally {
     current?.end();

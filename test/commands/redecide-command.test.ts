@@ -173,7 +173,7 @@ describe('pointsman redecide', () => {
     rmSync(join(rest, names[0] ?? ''));
     const { decisions, identical, warnings, endpoints } = await redecided(rest);
     expect(warnings).toEqual([
-      expect.stringContaining('the first 1 files of the capture are gone'),
+      expect.stringContaining('1 file of the same run is missing before it'),
     ]);
     expect(decisions).toBeGreaterThan(REQUESTS);
     expect(Object.keys(endpoints).sort()).toEqual(ENDPOINTS);

@@ -1,10 +1,8 @@
-import { constants } from 'node:buffer';
-import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
-import { zstdDecompressSync } from 'node:zlib';
+import { statSync } from 'node:fs';
 import { z } from 'zod';
 import { zodIssues } from '../../files/reading/zod-issues.ts';
-import { ConfigError, messageOf } from '../../framework/error.ts';
-import { captureFiles } from './capture-files.ts';
+import { ConfigError } from '../../framework/error.ts';
+import { type CaptureFile, filesToRead } from './capture-files.ts';
 import {
   CAPTURE_VERSION,
   type CaptureHead,
@@ -12,17 +10,9 @@ import {
   type EndpointRecord,
   isNewRun,
 } from './capture-record.ts';
+import { type CutOff, frameTextsOf } from './capture-text.ts';
 import { recordOf } from './record-of.ts';
 
-/**
- * More than any frame of a capture, which holds the records of a second: what a text may have.
- */
-const FRAME_TEXT_BYTES_MAX = constants.MAX_STRING_LENGTH;
-/** Node reads no more at once. The picker's own files are far smaller. */
-const FILE_BYTES_MAX = 2 * 1024 * 1024 * 1024 - 1;
-const BRACE = 0x7b;
-const NO_CAPTURE =
-  'is neither zstd nor JSON, as a capture is; give a folder of `serve --capture`, or one of its files';
 /** Objects rather than lists, so that the compiler reports a kind that is missing. */
 const ENDPOINT_KINDS: Readonly<Record<EndpointRecord['e'], true>> = {
   '+': true,
@@ -88,8 +78,9 @@ interface CaptureReading {
 }
 
 /**
- * Reads a folder of files or one file, compressed or not. A crash can cut off a run's last frame: a
- * warning. Other damage, or a path without a capture, throws a ConfigError with its place.
+ * Reads a folder of files, the folders of several pickers in one folder, or one file, compressed or
+ * not. A crash can cut off a run's last frame: a warning. Other damage, or a path without a capture,
+ * throws a ConfigError with its place.
  */
 export function readCapture(path: string): CaptureReading {
   const files = filesOf(path);
@@ -97,134 +88,107 @@ export function readCapture(path: string): CaptureReading {
   return { records: reader.read(files), warnings: reader.warnings };
 }
 
-function filesOf(path: string): readonly string[] {
+function filesOf(path: string): readonly Pick<CaptureFile, 'path' | 'stem'>[] {
   let folder: boolean;
   try {
     folder = statSync(path).isDirectory();
   } catch {
     throw new ConfigError(path, [{ path: 'capture', message: 'is not there' }]);
   }
-  if (!folder) return [path];
-  const files = captureFiles(path);
-  if (files.length > 0) return files.map((file) => file.path);
+  if (!folder) return [{ path, stem: path }];
+  const files = filesToRead(path);
+  if (files.length > 0) return files;
   throw new ConfigError(path, [
-    { path: 'capture', message: 'holds no file such as capture-000000.jsonl.zst' },
+    {
+      path: 'capture',
+      message: 'holds no file such as capture-000000.jsonl.zst, and no folder that does',
+    },
   ]);
 }
 
 class CaptureReader {
   readonly warnings: string[] = [];
   #before: CaptureHead | undefined;
-  /** The incomplete frame at the end of the file before: a crash, if the run ends with it. */
-  #cut: { readonly error: ConfigError; readonly warning: string } | undefined;
+  /** The missing end of the file before: a crash, if the run ends with it. */
+  #cut: CutOff | undefined;
+  readonly #copies: string[] = [];
 
-  *read(files: readonly string[]): Generator<CaptureRecord, void> {
+  *read(files: readonly Pick<CaptureFile, 'path' | 'stem'>[]): Generator<CaptureRecord, void> {
     let records = 0;
+    let stem: string | undefined;
     for (const file of files) {
-      let line = 0;
-      for (const text of this.#framesOf(file)) {
-        for (const each of text.split('\n')) {
-          if (each === '') continue;
-          line += 1;
-          const place = `${file}:${line}`;
-          const record = parsed(each, place);
-          this.#note(record, place);
-          records += 1;
-          yield record;
-        }
+      for (const record of this.#recordsOf(file.path, { isAgain: file.stem === stem })) {
+        records += 1;
+        yield record;
       }
+      stem = file.stem;
     }
     this.#crashed();
+    const [copy] = this.#copies;
+    if (copy !== undefined) {
+      this.warnings.push(
+        `copies of other files left out: ${this.#copies.length}; the first, ${copy}`,
+      );
+    }
     if (records > 0 || this.warnings.length > 0) return;
-    const path = files.join(', ');
+    const path = files.map((each) => each.path).join(', ');
     throw new ConfigError(path, [{ path: 'capture', message: 'is empty: no record is in it' }]);
   }
 
+  /** `isAgain`: the file before has the same number. With a head, this one is a copy of it. */
+  *#recordsOf(file: string, { isAgain }: { isAgain: boolean }): Generator<CaptureRecord, void> {
+    let line = 0;
+    for (const text of frameTextsOf(file, (cut) => this.#setCut(cut))) {
+      for (const each of text.split('\n')) {
+        if (each === '') continue;
+        line += 1;
+        const place = `${file}:${line}`;
+        const record = parsed(each, place);
+        if (line === 1 && isAgain && record.e === 'capture') {
+          this.#copies.push(file);
+          return;
+        }
+        this.#note(record, place);
+        yield record;
+      }
+    }
+  }
+
+  #setCut(cut: CutOff): void {
+    // The file before it ended with an incomplete frame, too: that run is over.
+    this.#crashed();
+    this.#cut = cut;
+  }
+
   #note(record: CaptureRecord, place: string): void {
-    if (record.e === 'capture') this.#begin(record);
+    if (record.e === 'capture') this.#begin(record, place);
     if (this.#cut !== undefined) throw this.#cut.error;
     if (record.e === 'gap') {
       this.warnings.push(`${place}: ${record.records} records were left out when it was made`);
     }
   }
 
-  #begin(head: CaptureHead): void {
-    if (isNewRun(head, this.#before)) {
-      // A run that goes on with another file may only lack the part that was cut off.
-      const { file, seed, afterFailure = false } = head;
-      if (file === 0 || afterFailure || seed !== this.#before?.seed) this.#crashed();
-      if (file > 0 && !(afterFailure && this.#before !== undefined)) {
-        this.warnings.push(
-          `the first ${head.file} files of the capture are gone: decisions may differ without what was learned from them`,
-        );
-      }
-    }
+  #begin(head: CaptureHead, place: string): void {
+    const before = this.#before;
     this.#before = head;
+    if (!isNewRun(head, before)) return;
+    const { file, seed, afterFailure = false } = head;
+    const isSame = seed === before?.seed && file > before.file;
+    // A run that goes on with another file may only lack the part that was cut off.
+    if (!isSame || afterFailure) this.#crashed();
+    const missing = isSame ? file - before.file - 1 : file;
+    if (missing === 0 || (isSame && afterFailure)) return;
+    const what =
+      missing === 1 ? '1 file of the same run is' : `${missing} files of the same run are`;
+    this.warnings.push(
+      `${place}: ${what} missing before it: decisions may differ without what was learned from there`,
+    );
   }
 
   /** No more records of the run follow. */
   #crashed(): void {
     if (this.#cut !== undefined) this.warnings.push(this.#cut.warning);
     this.#cut = undefined;
-  }
-
-  /** The texts of a file's frames, one at a time. */
-  *#framesOf(file: string): Generator<string, void> {
-    refuseTooLarge(file);
-    const bytes = readFileSync(file);
-    // A file that was decompressed by hand, to be read.
-    if (bytes[0] === BRACE) {
-      yield bytes.toString('utf8');
-      return;
-    }
-    let at = 0;
-    while (at < bytes.length) {
-      let frame: { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } };
-      try {
-        // With `info` the result says how many bytes of the input the frame took.
-        frame = zstdDecompressSync(bytes.subarray(at), {
-          info: true,
-          maxOutputLength: FRAME_TEXT_BYTES_MAX,
-        }) as never;
-      } catch (failure) {
-        const why = messageOf(failure);
-        const message =
-          at === 0 && /Unknown frame/.test(why) ? NO_CAPTURE : `damaged zstd data: ${why}`;
-        const error = new ConfigError(file, [{ path: `byte ${at}`, message }]);
-        if (!/end of file/.test(why)) throw error;
-        // The file before it ended with an incomplete frame, too: that run is over.
-        this.#crashed();
-        const warning = `${file}: the last ${bytes.length - at} bytes are a frame that was cut off`;
-        this.#cut = { error, warning };
-        return;
-      }
-      at += frame.engine.bytesWritten;
-      yield frame.buffer.toString('utf8');
-    }
-  }
-}
-
-/** Throws where a file has more bytes than can be read, before any is. */
-function refuseTooLarge(file: string): void {
-  const { size } = statSync(file);
-  if (size <= FRAME_TEXT_BYTES_MAX) return;
-  const refuse = (what: string): never => {
-    const message = `has ${size} bytes, more than ${what}`;
-    throw new ConfigError(file, [{ path: 'capture', message }]);
-  };
-  if (size > FILE_BYTES_MAX) {
-    refuse(`${FILE_BYTES_MAX} in one file: give the folder with the files that the picker wrote`);
-  }
-  if (firstByteOf(file) === BRACE) refuse(`${FRAME_TEXT_BYTES_MAX}: compress it with zstd`);
-}
-
-function firstByteOf(path: string): number | undefined {
-  const file = openSync(path, 'r');
-  try {
-    const byte = Buffer.alloc(1);
-    return readSync(file, byte) === 0 ? undefined : byte[0];
-  } finally {
-    closeSync(file);
   }
 }
 

@@ -24,7 +24,13 @@ const tokens = z.number().nonnegative().max(TOKENS_MAX);
 const at = { t: z.number(), n: z.int().nonnegative() };
 /** The records that a trace needs. */
 const record = z.discriminatedUnion('e', [
-  z.object({ e: z.literal('capture'), t: z.number(), wallMs: z.number(), file: z.int() }),
+  z.object({
+    e: z.literal('capture'),
+    t: z.number(),
+    wallMs: z.number(),
+    file: z.int(),
+    seed: z.number(),
+  }),
   z.object({
     e: z.literal('q'),
     ...at,
@@ -65,7 +71,7 @@ export class CaptureRequests {
   readonly #all: OpenRequest[] = [];
   /** By their number in the picker's run that is being read. */
   #open = new Map<number, OpenRequest>();
-  #file = Number.POSITIVE_INFINITY;
+  #before: Pick<Captured<'capture'>, 'file' | 'seed'> | undefined;
   /** Difference between the wall time and the run's clock. */
   #wallMs = 0;
   /** Added to the run's block numbers, because each run counts its own blocks from 0. */
@@ -116,14 +122,18 @@ export class CaptureRequests {
     return undefined;
   }
 
-  /** Each file starts with such a record. A file number that does not grow means a new run. */
-  #begin({ t, wallMs, file }: Captured<'capture'>): undefined {
-    if (file <= this.#file) {
+  /**
+   * Each file starts with such a record. Where some of a run's files are missing, or after a failure
+   * to write, requests and blocks keep their numbers.
+   */
+  #begin(head: Captured<'capture'>): undefined {
+    const { t, wallMs, file, seed } = head;
+    if (seed !== this.#before?.seed || file <= this.#before.file) {
       this.#open = new Map();
       this.#firstBlock = this.#nextBlock;
       this.#wallMs = wallMs - t;
     }
-    this.#file = file;
+    this.#before = head;
   }
 
   #start({ n, r, waitedMs = 0, d }: Captured<'q'>, decidedAt: number): string | undefined {

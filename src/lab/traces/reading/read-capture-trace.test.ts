@@ -237,6 +237,20 @@ describe('a capture read as a trace', () => {
     });
   });
 
+  it('[G245] keeps requests and blocks of runs apart by their seeds, as where pickers share a folder', () => {
+    const blocks: CapturedRequest['blocks'] = [[0, 1]];
+    const ended = (t: number): CaptureRecord => ({ e: 'done', t, n: 0, o: 'completed' });
+    capture(0, [head(0), asked(600, 0, request(64, blocks))]);
+    // The first file of this run has been deleted.
+    const other = { ...head(1, 2_000_000), seed: 2 };
+    capture(1, [other, ended(610), asked(700, 0, request(64, blocks)), ended(800)]);
+    const { requests } = readTrace(folder, { lenient: false });
+    expect(requests.map(({ atMs, blockIds, seen }) => [atMs, blockIds, seen?.e2eMs])).toEqual([
+      [0, [0], undefined],
+      [1_000_100, [1], 100],
+    ]);
+  });
+
   it('however damaged is refused or sound, and never an error of ours', () => {
     const path = capture(0, [
       head(0),

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { CAPTURE_HEAD, capturedRequest, capturedServer } from '../../test/captured-records.ts';
+import { REDECIDE_OPTIONS, redecideAll } from '../../test/support/redecided.ts';
+import type { CaptureHead, CaptureRecord } from '../journal/capture/capture-record.ts';
+import { RedecideTally } from './redecide-tally.ts';
+
+const head = (file: number): CaptureHead => ({ ...(CAPTURE_HEAD as CaptureHead), file });
+/** A request that can go to one endpoint only; `was` is where it went. */
+const sent = (n: number, was = 'a'): CaptureRecord =>
+  capturedRequest(n, { t: n, d: { endpoint: was, score: 0 } });
+
+async function tallied(...records: readonly CaptureRecord[]): Promise<RedecideTally> {
+  const tally = new RedecideTally(0, { isComparison: false });
+  for (const each of await redecideAll(records, REDECIDE_OPTIONS)) tally.add(each);
+  return tally;
+}
+
+const whole = [head(0), capturedServer('a'), sent(0), sent(1)];
+
+it('[G244] redecide counts decisions apart that come after records which are missing', async () => {
+  const gap: CaptureRecord = { e: 'gap', records: 3 };
+  const tally = await tallied(...whole, gap, sent(2), sent(3, 'gone'));
+  expect(tally.summary()).toMatchObject({
+    decisions: 4,
+    identical: 3,
+    afterMissing: { decisions: 2, identical: 1 },
+  });
+  expect(tally.text()).toContain(
+    '\n2 of them come after records that are missing: 50.000 % of these are identical, of the others 100.000 %\n',
+  );
+});
+
+it('[G244] redecide says so of a run whose first files are gone, and of no later run', async () => {
+  const alone = await tallied(head(3), capturedServer('a'), sent(0, 'gone'), sent(1));
+  expect(alone.text()).toContain('missing: 50.000 % of these are identical\n');
+  const both = await tallied(head(3), capturedServer('a'), sent(0), ...whole);
+  expect(both.summary()).toMatchObject({ runs: 2, afterMissing: { decisions: 1 } });
+  expect((await tallied(...whole)).summary()).not.toHaveProperty('afterMissing');
+});
