@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { createPicker } from '../src/index.ts';
 import { mean, quantile } from '../src/lab/run-summary/statistics.ts';
 import { simulate } from '../src/lab/simulate/simulate.ts';
@@ -6,18 +5,29 @@ import type { TraceRequest } from '../src/lab/traces/trace.ts';
 import type { Workload } from '../src/lab/traces/workload.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { mixedPool, presetServer } from './scenarios/pools.ts';
+import { parseOptions } from './support/parse-options.ts';
 
 /**
  * Measures when it pays to divide a pool by prompt length: `npm run bench -- assignment`. Simulates
  * eight servers with and without a learned division, with the default policy and the reference's.
  * Prints times to first token in milliseconds.
  */
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '3' },
-    requests: { type: 'string', default: '4000' },
+const HELP = `npm run bench -- assignment [options]
+
+Simulates eight servers with and without a division by prompt length, and prints times to first token.
+
+  --seeds <n>      draws of each load (3)
+  --requests <n>   requests of each draw (4000)
+`;
+const { values } = parseOptions(
+  {
+    options: {
+      seeds: { type: 'string', default: '3' },
+      requests: { type: 'string', default: '4000' },
+    },
   },
-});
+  HELP,
+);
 const seeds = Array.from({ length: Number(values.seeds) }, (_, index) => index + 1);
 const SHORT_TOKENS = 1000;
 

@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util';
 import { compareDisaggregation } from './scenarios/compare-disaggregation.ts';
 import { DISAGGREGATED_POOLS } from './scenarios/disaggregation.ts';
+import { parseOptions } from './support/parse-options.ts';
 
 /**
  * Compares, at several loads, prefill on the decoding server (local), always on another server
@@ -8,12 +8,23 @@ import { DISAGGREGATED_POOLS } from './scenarios/disaggregation.ts';
  * mean times to first token and end to end in milliseconds, each with the decider's objective for
  * it.
  */
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '3' },
-    requests: { type: 'string', default: '1500' },
+const HELP = `npm run bench -- disaggregation [options]
+
+Simulates prefill on the decoding server, on another, and where the cost decider chooses, and prints
+the mean times to first token and end to end.
+
+  --seeds <n>      draws of each load (3)
+  --requests <n>   requests of each draw (1500)
+`;
+const { values } = parseOptions(
+  {
+    options: {
+      seeds: { type: 'string', default: '3' },
+      requests: { type: 'string', default: '1500' },
+    },
   },
-});
+  HELP,
+);
 const seeds = Array.from({ length: Number(values.seeds) }, (_, index) => index + 1);
 const requests = Number(values.requests);
 const SHAPES = [

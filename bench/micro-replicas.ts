@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { packageFile } from '../src/files/folders.ts';
 import type { EmbeddedPicker, PickerOptions } from '../src/library/create-picker.ts';
 import type { LinkEvents, OpenReplicaLink } from '../src/replicas/links/link.ts';
 import type { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
+import { parseOptions } from './support/parse-options.ts';
 
 const HELP = `node bench/micro-replicas.ts [options]
 
@@ -25,7 +25,7 @@ const ENDPOINTS = 8;
 /** Requests come so far apart. */
 const APART_MS = 0.5;
 
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     help: { type: 'boolean', default: false },
     against: { type: 'string' },

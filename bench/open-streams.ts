@@ -1,11 +1,11 @@
 import { type ClientHttp2Session, connect } from 'node:http2';
-import { parseArgs } from 'node:util';
 import { packageFile } from '../src/files/folders.ts';
 import { residentMb } from './cost/proc.ts';
 import { prepareRequests } from './direct/requests.ts';
 import { sendRequest } from './direct/send-request.ts';
 import { addressesOf, startPicker, startUpstream } from './load/bed.ts';
 import { startTogether } from './load/child.ts';
+import { parseOptions } from './support/parse-options.ts';
 
 const HELP = `npm run bench -- open-streams [options]
 
@@ -24,7 +24,7 @@ answers come, and the same is done again.
 const STREAMS_PER_CONNECTION = 500;
 const CHUNKS = 20;
 
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     help: { type: 'boolean', default: false },
     streams: { type: 'string', default: '10000' },

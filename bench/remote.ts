@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { SERVING_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../src/config/defaults.ts';
 import { loadConfig } from '../src/config/load.ts';
@@ -10,6 +9,7 @@ import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
 import { createRealRuntime } from '../src/runtime/real-runtime.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { type ExampleName, exampleCommand, startScheduler } from './support/example-schedulers.ts';
+import { parseOptions } from './support/parse-options.ts';
 
 /**
  * Measures the time that a scheduler in another process adds to a pick: the time between `prepare`
@@ -217,7 +217,7 @@ function asText(figures: readonly Figure[], { rate, endpoints }: Load): string {
   ].join('\n');
 }
 
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     rate: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '5' },

@@ -4,6 +4,7 @@ import type { EndpointId } from '../src/framework/endpoint.ts';
 import { EndpointPool } from '../src/picker/pool/endpoint-pool.ts';
 import { createRealRuntime } from '../src/runtime/real-runtime.ts';
 import { addressesOf, startUpstream } from './load/bed.ts';
+import { parseOptions } from './support/parse-options.ts';
 
 /** Measures the CPU of scraping: `npm run bench -- scrape [seconds] [endpoints,endpoints,…]`. */
 
@@ -58,8 +59,13 @@ async function measureScrape(addresses: readonly string[], seconds: number): Pro
   };
 }
 
-const seconds = Number(process.argv[2] ?? 10);
-const counts = process.argv[3]?.split(',').map(Number) ?? [8, 64, 256];
+const HELP = `npm run bench -- scrape [seconds] [endpoints,endpoints,…]
+
+Measures the CPU of scraping 8, 64 and 256 endpoints, without requests, for 10 s each.
+`;
+const { positionals } = parseOptions({ allowPositionals: true }, HELP);
+const seconds = Number(positionals[0] ?? 10);
+const counts = positionals[1]?.split(',').map(Number) ?? [8, 64, 256];
 console.log('endpoints         cores   scrapes/s   CPU µs/scrape   oldest sample ms');
 for (const endpoints of counts) {
   for (const page of ['real', 'real-idle'] as const) {

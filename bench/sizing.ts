@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { packageFile } from '../src/files/folders.ts';
 import { compare } from '../src/lab/run-summary/compare.ts';
 import { STUDY_OBJECTIVE } from '../src/lab/run-summary/service-objective.ts';
 import type { SimulationJob } from '../src/lab/simulate/run-job.ts';
 import { runJobs } from '../src/lab/simulate/run-jobs.ts';
+import { parseOptions } from './support/parse-options.ts';
 
 const HELP = `npm run bench -- sizing [options]
 
@@ -32,7 +32,7 @@ const EFFORT = { config: 'default', speed: 3, spreadMs: 10_000, scrapeIntervalMs
 const TRACE = 'bench/traces/mooncake-conversation-5min.jsonl';
 const POOL = 'servers:\n  - { count: 8, preset: llama-3.1-8b-h100 }\n';
 
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     seeds: { type: 'string', default: '3' },
     parallel: { type: 'string', default: '1' },

@@ -1,6 +1,5 @@
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { packageFile } from '../src/files/folders.ts';
 import { fetchEnvoy } from '../src/lab/envoy/fetch-envoy.ts';
 import { mean } from '../src/lab/run-summary/statistics.ts';
@@ -10,6 +9,7 @@ import { processCpuMs, residentMb } from './cost/proc.ts';
 import { type Side, startBed } from './load/bed.ts';
 import { type Load, startOpenLoop } from './load/load.ts';
 import { createPrompts } from './load/prompts.ts';
+import { parseOptions } from './support/parse-options.ts';
 
 const HELP = `npm run bench -- soak [options]
 
@@ -37,7 +37,7 @@ const LEAVING_PER_SECOND = 5;
 const LEAVES_AFTER_MS = 50;
 const GROWTH_MAX = 1.05;
 
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     help: { type: 'boolean', default: false },
     minutes: { type: 'string', default: '60' },

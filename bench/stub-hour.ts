@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
@@ -8,6 +7,7 @@ import { Engine } from '../stub-server/engine/engine.ts';
 import { latencyModel } from '../stub-server/engine/latency-model.ts';
 import { EngineStats } from '../stub-server/metrics/engine-stats.ts';
 import { PRESETS } from '../stub-server/presets/presets.ts';
+import { parseOptions } from './support/parse-options.ts';
 
 /**
  * Runs one hour of 100 engines with prefix caching in virtual time, with ten requests per second at
@@ -132,7 +132,7 @@ function runInThread(share: Share): Promise<readonly EngineResult[]> {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = parseOptions({
     options: {
       engines: { type: 'string', default: '100' },
       hours: { type: 'string', default: '1' },

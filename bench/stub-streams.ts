@@ -4,6 +4,7 @@ import { mean, quantile, sorted } from '../src/lab/run-summary/statistics.ts';
 import { processCpuMs } from './cost/proc.ts';
 import { startChild } from './load/child.ts';
 import { Connection } from './load/connection.ts';
+import { parseOptions } from './support/parse-options.ts';
 
 /**
  * Measures whether the stub keeps its times under load: `npm run bench -- stub-streams`. Runs many
@@ -153,10 +154,15 @@ function asLine(
   ].join(' ');
 }
 
-const seconds = Number(process.argv[2] ?? 6);
-const counts = process.argv[3]?.split(',').map(Number) ?? [100, 1000];
+const HELP = `npm run bench -- stub-streams [seconds] [streams,streams,…]
+
+Measures delay and CPU of the stub with 100 and 1,000 streams at once, for 6 s each.
+`;
+const { positionals } = parseOptions({ allowPositionals: true }, HELP);
+const seconds = Number(positionals[0] ?? 6);
+const counts = positionals[1]?.split(',').map(Number) ?? [100, 1000];
 if (!(seconds > 0) || !counts.every((count) => Number.isInteger(count) && count > 0)) {
-  process.stderr.write('npm run bench -- stub-streams [seconds] [streams,streams,…]\n');
+  process.stderr.write(HELP);
   process.exit(2);
 }
 process.stdout.write(

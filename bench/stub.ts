@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';
 import { Pool } from 'undici';
 import { processCpuMs } from './cost/proc.ts';
+import { parseOptions } from './support/parse-options.ts';
 
 /**
  * Measures the CPU of the stub's process (user and kernel, all threads, from the operating system)
@@ -93,6 +94,11 @@ const FAST = [
   '0',
 ];
 
+const HELP = `npm run bench -- stub
+
+Measures the CPU of the stub for requests, chunks, scrapes and idle endpoints. It has no options.
+`;
+parseOptions({}, HELP);
 const rows: (readonly [string, string, string])[] = [];
 const prompt = (tokens: number): string => 'word'.repeat(tokens);
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseOptions } from '../bench/support/parse-options.ts';
 
 /**
  * `npm run test:busy -- --runs 10`: repeats the tests beside processes that each keep a core busy,
@@ -8,14 +8,23 @@ import { parseArgs } from 'node:util';
  * `npm run test:busy -- --runs 10 --hogs 2 -- test/stub`. Exits 1 if a test has failed.
  */
 
-const { values, positionals } = parseArgs({
-  options: {
-    runs: { type: 'string', default: '10' },
-    /** Processes that keep a core busy. */
-    hogs: { type: 'string', default: '1' },
+const HELP = `npm run test:busy -- [options] [-- arguments of the tests]
+
+Repeats the tests beside processes that keep a core busy, and prints what failed in each run.
+
+  --runs <n>   how often the tests are run (10)
+  --hogs <n>   processes that each keep a core busy (1)
+`;
+const { values, positionals } = parseOptions(
+  {
+    options: {
+      runs: { type: 'string', default: '10' },
+      hogs: { type: 'string', default: '1' },
+    },
+    allowPositionals: true,
   },
-  allowPositionals: true,
-});
+  HELP,
+);
 const runs = wholeNumber('--runs', values.runs, 1, 100);
 const hogCount = wholeNumber('--hogs', values.hogs, 0, 64);
 

@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
 import { buildKubernetes } from '../support/kubernetes-binaries.ts';
+import { parseOptions } from '../support/parse-options.ts';
 import { buildReferenceEpp } from '../support/reference-epp.ts';
 import { PORTS_MAX } from '../support/reference-pools.ts';
 import { envoyBinary } from '../support/stack.ts';
@@ -39,7 +39,7 @@ const STILL_SHARE_MIN = 0.25;
 const SHOWN_MAX = 10;
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = parseOptions({
     options: {
       requests: { type: 'string', default: '2000' },
       servers: { type: 'string', default: '4' },

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseOptions } from '../support/parse-options.ts';
 import { PAIRS_DEFAULT, requireCheckout } from './against.ts';
 import type { GoOptions } from './beside-go/beside-go.ts';
 import { GO_ROWS } from './beside-go/rows.ts';
@@ -74,7 +74,7 @@ export interface CostOptions {
 
 /** The help as a text where it was asked for. Throws on options that cannot be. */
 export function costOptions(): CostOptions | string {
-  const { values } = parseArgs({ options: OPTIONS });
+  const { values } = parseOptions({ options: OPTIONS });
   if (values.help) return HELP;
   const { json, verbose, profile } = values;
   const against = values.against === undefined ? undefined : resolve(values.against);

@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { packageFile } from '../../src/files/folders.ts';
 import { quantile, sorted } from '../../src/lab/run-summary/statistics.ts';
 import { requireCheckout } from '../cost/against.ts';
 import { addressesOf, startPicker, startUpstream } from '../load/bed.ts';
 import { startTogether } from '../load/child.ts';
+import { parseOptions } from '../support/parse-options.ts';
 import { type PreparedRequest, prepareRequests } from './requests.ts';
 import { MeasuredPicker } from './turns.ts';
 
@@ -36,7 +36,7 @@ ratio for each pair of processes, ours divided by the other's, and the median of
 
 const QUIET_SHARE = 0.2;
 
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     help: { type: 'boolean', default: false },
     against: { type: 'string' },

@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { parseArgs } from 'node:util';
+import { parseOptions } from '../support/parse-options.ts';
 import {
   answer,
   completionAnswer,
@@ -17,7 +17,7 @@ const PODS_OF_A_NET = 250;
 // A separate process, so that its CPU is not counted. Prints its addresses as JSON when it listens,
 // and ends when its stdin closes.
 
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     endpoints: { type: 'string', default: '1' },
     page: { type: 'string', default: 'small' },

@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
-import { parseArgs } from 'node:util';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import type { Tools } from '../load/bed.ts';
+import { parseOptions } from '../support/parse-options.ts';
 import type { Comparison, Overhead } from './compare.ts';
 
 export interface OverheadOptions {
@@ -29,7 +29,7 @@ export async function overheadOptions(
   name: string,
   about: string,
 ): Promise<OverheadOptions | undefined> {
-  const { values } = parseArgs({
+  const { values } = parseOptions({
     options: {
       help: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },

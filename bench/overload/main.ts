@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { parseOptions } from '../support/parse-options.ts';
 import type { Row } from './figures.ts';
 import {
   autoscaling,
@@ -16,7 +16,7 @@ import {
  * What must hold under overload, in simulation: `npm run bench -- overload`. Ends with 1 where a
  * bound is missed.
  */
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     seconds: { type: 'string', default: '600' },
     seed: { type: 'string', default: '1' },

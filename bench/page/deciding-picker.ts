@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { planFrom } from '../../src/catalogue/plan.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
@@ -11,6 +10,7 @@ import { startAdminServer } from '../../src/serve/admin/admin-server.ts';
 import { LiveCounts } from '../../src/serve/live/live-counts.ts';
 import { livePage } from '../../src/serve/live/live-page.ts';
 import { requestOf } from '../overhead/decisions.ts';
+import { parseOptions } from '../support/parse-options.ts';
 
 /**
  * A picker that decides so many made-up requests a second, without gateway and model servers, and
@@ -43,7 +43,7 @@ interface Open {
   readonly request: RoutedRequest;
 }
 
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     endpoints: { type: 'string', default: '1000' },
     'per-second': { type: 'string', default: '5000' },

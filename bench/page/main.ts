@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
 import { fetchChromium } from '../support/chromium.ts';
+import { parseOptions } from '../support/parse-options.ts';
 import { longestTaskCpuMs, nextEvents, openPage, pageCost } from './watch-page.ts';
 
 const HELP = `npm run bench -- page [options]
@@ -23,7 +23,7 @@ const TRACED_MS = 10_000;
 /** The pool is drawn every other second. */
 const VIEWED_MS = 2500;
 
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     help: { type: 'boolean', default: false },
     endpoints: { type: 'string', default: '1000' },

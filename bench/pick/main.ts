@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { Bench } from 'tinybench';
 import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
 import { packageFile } from '../../src/files/folders.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import { requireCheckout } from '../cost/against.ts';
+import { parseOptions } from '../support/parse-options.ts';
 import { compare } from './compare.ts';
 import {
   codeOf,
@@ -129,7 +129,7 @@ function effortOf(values: { readonly seconds: string; readonly rounds: string })
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = parseOptions({
     options: {
       seconds: { type: 'string', default: '5' },
       rounds: { type: 'string', default: '5' },

@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
 import type { ScenarioSize } from '../scenarios/scenario.ts';
+import { parseOptions } from '../support/parse-options.ts';
 
 export interface PolicyOptions {
   /** The folder with the recorded traces. */
@@ -41,7 +41,7 @@ export const HELP = `npm run bench -- policies [options]
 `;
 
 export function readOptions(): PolicyOptions {
-  const { values } = parseArgs({
+  const { values } = parseOptions({
     options: {
       traces: { type: 'string' },
       seeds: { type: 'string', default: '4' },

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { parseOptions } from '../support/parse-options.ts';
 import { measureLive, type Outcome } from './live.ts';
 import { measurePath } from './path.ts';
 import { soak } from './soak.ts';
@@ -21,7 +21,7 @@ while a million requests go through a decision core with four shadows, as fast a
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = parseOptions({
     options: {
       rate: { type: 'string', default: '200' },
       seconds: { type: 'string', default: '3' },

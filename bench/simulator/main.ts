@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { parseOptions } from '../support/parse-options.ts';
 import { buildReferenceSimulator } from '../support/reference-simulator.ts';
 import type { Answer } from './answer-facts.ts';
 import { type Compared, compareAnswers, type Difference } from './compare-answers.ts';
@@ -17,7 +17,7 @@ ends with an error where one has none. --answers writes all answers of both.`;
 const REQUESTS = [...GENERATION, ...OTHERS];
 const NAMES_MAX = 4;
 
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     port: { type: 'string', default: '31700' },
     answers: { type: 'string' },

@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util';
 import { BASELINES } from '../policies/baselines.ts';
 import type { ScenarioSize } from '../scenarios/scenario.ts';
+import { parseOptions } from '../support/parse-options.ts';
 
 export interface SituationOptions {
   readonly only: readonly string[] | undefined;
@@ -38,7 +38,7 @@ servers, wrong reports. The table has a row for each situation, where the defaul
 `;
 
 export function readOptions(args?: readonly string[]): SituationOptions {
-  const { values } = parseArgs({
+  const { values } = parseOptions({
     ...(args && { args: [...args] }),
     options: {
       only: { type: 'string' },

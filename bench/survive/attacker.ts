@@ -1,16 +1,16 @@
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
-import { parseArgs } from 'node:util';
 import { FLAG, FRAME, PREFACE } from '../../src/extproc/http2/frames.ts';
 import { encodeHeaders } from '../../src/extproc/http2/hpack/header-encoder.ts';
 import { frameOf, openRawStream } from '../support/ext-proc-frames.ts';
 import { frame } from '../support/http2-frame.ts';
+import { parseOptions } from '../support/parse-options.ts';
 
 // A client, or a gateway, that means harm. A separate process, so that its CPU and its memory are
 // not the picker's. Prints `{}` once it has begun, then what it has done each second, and ends when
 // its stdin closes.
 
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     attack: { type: 'string', default: '' },
     port: { type: 'string', default: '0' },

@@ -1,5 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { limitsFor } from '../../src/extproc/server/port/server-limits.ts';
 import { packageFile } from '../../src/files/folders.ts';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
@@ -15,6 +14,7 @@ import {
   type Tools,
 } from '../load/bed.ts';
 import { type Child, startChild, startTogether } from '../load/child.ts';
+import { parseOptions } from '../support/parse-options.ts';
 import { buildYardstick } from '../yardstick/build.ts';
 import { measureOthers, memoryOf, type Others } from './measure.ts';
 
@@ -69,7 +69,7 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
   },
 };
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = parseOptions({
   allowPositionals: true,
   options: {
     help: { type: 'boolean', default: false },

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { packageFile } from '../../src/files/folders.ts';
 import { quantile, sorted } from '../../src/lab/run-summary/statistics.ts';
 import { prepareRequests } from '../direct/requests.ts';
@@ -11,6 +10,7 @@ import { type Child, type Keep, startChild, startTogether } from '../load/child.
 import { startCollector } from '../overhead/collector.ts';
 import { view } from '../overhead/view.ts';
 import { startNatsServer } from '../support/nats-server.ts';
+import { parseOptions } from '../support/parse-options.ts';
 import { type Ratio, ratioOf } from './ratio.ts';
 import { type Measured, measureSegment, openSession, type Segment } from './segments.ts';
 
@@ -52,7 +52,7 @@ const SPAN_DELAY_MS = 300;
 const KEY = 'a key of the bench, longer than 16 bytes';
 const SCRAPE_FLAGS = ['--scrape-interval-ms', '1000'];
 
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     help: { type: 'boolean', default: false },
     features: { type: 'string', default: Object.keys(MOST).join(',') },

@@ -1,10 +1,10 @@
-import { parseArgs } from 'node:util';
 import { planFrom } from '../../src/catalogue/plan.ts';
 import { withScrapeFlags } from '../../src/commands/options/scrape-options.ts';
 import { telemetryFrom } from '../../src/commands/options/telemetry-options.ts';
 import { limitYoungGeneration } from '../../src/runtime/process/young-generation.ts';
 import type { ServeSettings } from '../../src/serve/options/serve-options.ts';
 import { type Serving, startServe } from '../../src/serve/serve.ts';
+import { parseOptions } from '../support/parse-options.ts';
 import { serveOptions } from '../support/stack.ts';
 
 /**
@@ -16,7 +16,7 @@ import { serveOptions } from '../support/stack.ts';
 const SCRAPE_INTERVAL_MS = 1000;
 const SHARE_INTERVAL_MS = 50;
 
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     feature: { type: 'string', default: 'page' },
     endpoints: { type: 'string', default: '' },

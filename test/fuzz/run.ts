@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseOptions } from '../../bench/support/parse-options.ts';
 import type { FuzzResult } from './child.ts';
 import { fuzz } from './fuzz.ts';
-import { FUZZ_TARGETS, targetNamed } from './targets.ts';
+import { FUZZ_TARGETS } from './targets.ts';
 
 /**
  * `npm run test:fuzz`: gives random bytes to every part that reads bytes from outside. `--cases`
@@ -16,14 +16,27 @@ import { FUZZ_TARGETS, targetNamed } from './targets.ts';
 const PINNED = join(import.meta.dirname, 'pinned');
 const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 
-const { values } = parseArgs({
-  options: {
-    cases: { type: 'string' },
-    seconds: { type: 'string' },
-    target: { type: 'string' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+const HELP = `npm run test:fuzz -- [options]
+
+Gives random bytes to every part that reads bytes from outside. Inputs that break a promise are
+written to test/fuzz/pinned.
+
+  --seconds <n>     how long, for all targets together (60, without --cases)
+  --cases <n>       how many, for all targets together
+  --target <name>   one of ${FUZZ_TARGETS.map(({ name }) => name).join(', ')}
+  --seed <n>        repeats a run; each prints its seed
+`;
+const { values } = parseOptions(
+  {
+    options: {
+      cases: { type: 'string' },
+      seconds: { type: 'string' },
+      target: { type: 'string' },
+      seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+    },
   },
-});
+  HELP,
+);
 
 function numberOf(flag: string, text: string): number {
   const value = Number(text);
@@ -32,7 +45,11 @@ function numberOf(flag: string, text: string): number {
   process.exit(2);
 }
 
-const targets = values.target === undefined ? FUZZ_TARGETS : [targetNamed(values.target)];
+const targets = FUZZ_TARGETS.filter(({ name }) => name === (values.target ?? name));
+if (targets.length === 0) {
+  process.stderr.write(`no target is named ${values.target}; --help prints all of them\n`);
+  process.exit(2);
+}
 const seed = numberOf('seed', values.seed);
 const bounded = values.cases !== undefined || values.seconds !== undefined;
 const seconds = values.seconds ?? (bounded ? undefined : '60');

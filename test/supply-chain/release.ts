@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseOptions } from '../../bench/support/parse-options.ts';
 import { messageOf } from '../../src/framework/error.ts';
 import {
   FOLDERS,
@@ -31,7 +31,7 @@ and SHA256SUMS beside them. Publishes nothing.
 const TEXT_BYTES_MAX = 64 * 1024 * 1024;
 
 const root = resolve(import.meta.dirname, '..', '..');
-const { values, positionals } = parseArgs({
+const { values, positionals } = parseOptions({
   allowPositionals: true,
   options: {
     help: { type: 'boolean', default: false },

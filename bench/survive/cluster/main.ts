@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { packageFile } from '../../../src/files/folders.ts';
 import { builtMain } from '../../cost/build.ts';
 import { cpuMs } from '../../direct/cpu-ms.ts';
+import { parseOptions } from '../../support/parse-options.ts';
 import { memoryOf } from '../measure.ts';
 import { ATTACKS } from './attacks.ts';
 import { askFor } from './others.ts';
@@ -19,7 +19,7 @@ import {
   startPicker,
 } from './processes.ts';
 
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     help: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '10' },
