@@ -46,7 +46,9 @@ export async function startPicker(
           stdio: ['ignore', 'pipe', 'pipe'],
         });
   const exited = once(child, 'exit');
-  process.once('exit', () => child.kill('SIGKILL'));
+  const kill = (): void => void child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
   const log: string[] = [];
   createInterface({ input: child.stderr }).on('line', (line) => void log.push(line));
   const [line] = (await Promise.race([
