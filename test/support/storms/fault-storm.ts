@@ -13,6 +13,7 @@ import { seededRandom } from '../../../src/runtime/seeded-random.ts';
 import { makeRequest } from '../../makers.ts';
 import { planWith } from '../plugins/faulty-plugins.ts';
 import { FAULTY_PLANS } from './faulty-plans.ts';
+import { loadLeft } from './load-left.ts';
 import { RandomFaults } from './random-faults.ts';
 
 /** What a storm has seen, so that a test can say that every kind of fault happened. */
@@ -205,11 +206,11 @@ class FaultStorm {
 
   #drift(): readonly string[] {
     const { pool, ledger } = this.#picker;
-    return pool.snapshot().flatMap((endpoint: Endpoint) => {
-      const { runningMax: _, keptShare: __, ...load } = ledger.load(endpoint);
-      return Object.entries({ ...load, models: ledger.models(endpoint).size }).flatMap(
-        ([what, amount]) => (Object.is(amount, 0) ? [] : [`${endpoint.id} ${what} ${amount}`]),
-      );
-    });
+    return pool.snapshot().flatMap((endpoint: Endpoint) =>
+      loadLeft(endpoint.id, {
+        ...ledger.load(endpoint),
+        models: ledger.models(endpoint).size,
+      }),
+    );
   }
 }

@@ -8,6 +8,7 @@ import { seededRandom } from '../../../src/runtime/seeded-random.ts';
 import type { Fault } from '../../../stub-server/faults/fault.ts';
 import type { StubPool } from '../../../stub-server/pool.ts';
 import { type DrillPicker, startGateway, startPicker, startServers } from '../../drills/support.ts';
+import { loadLeft } from './load-left.ts';
 import { StormClients, stormBody } from './storm-clients.ts';
 import { CONFIGS, writeConfig, writeEndpoints } from './storm-files.ts';
 
@@ -222,11 +223,7 @@ class Storm {
       ...missing,
       ...(sessions === 0 ? [] : [`${sessions} streams`]),
       ...(waiting.requests === 0 ? [] : [`${waiting.requests} wait`]),
-      ...endpoints.flatMap(({ id, inFlight }) =>
-        Object.entries(inFlight).flatMap(([what, amount]) =>
-          amount === 0 ? [] : [`${id} ${what} ${amount}`],
-        ),
-      ),
+      ...endpoints.flatMap(({ id, inFlight }) => loadLeft(id, inFlight)),
     ];
   }
 
