@@ -29,6 +29,10 @@ const PATIENCE_MS = 5000;
 /** What is asked of a pool of eight of which one fails. */
 const EJECTED_MS = 2000;
 const BACK_MS = 10_000;
+/**
+ * Nobody can know of a server that hangs before one request waits for it: with few requests, one is
+ * more than this share.
+ */
 const FAILED_SHARE = 0.001;
 
 interface FaultDrill {
@@ -126,8 +130,8 @@ function rows(
   row(
     `failed of ${total} sent after the fault began${beyond}`,
     `${count} (${(100 * share).toFixed(2)} %)`,
-    `at most ${100 * FAILED_SHARE} %`,
-    share <= FAILED_SHARE,
+    `at most ${100 * FAILED_SHARE} %, or one`,
+    share <= FAILED_SHARE || count === 1,
   );
   const times = later.map(({ startedAt }) => startedAt).sort((a, b) => a - b);
   const last = Math.max(faultAt, ...times.slice(0, times.length - trials)) - faultAt;
