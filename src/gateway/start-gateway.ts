@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { buildConnector } from 'undici';
 import type { Clock, Millis } from '../framework/runtime.ts';
 import { measureBusyShare } from '../runtime/clock/busy-share.ts';
@@ -65,10 +66,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     clock,
     requestsMax: bounds.requestsMax,
     whyNoMore: () => strain && whyOverloaded(strain),
-    onRefused: (response, status, message) =>
-      void response
-        .writeHead(status, { 'content-type': 'application/json' })
-        .end(errorBody(status, message)),
+    onRefused: writeRefusal,
     onRequest: (exchange: FrontExchange) => {
       const own = { extProc, cutAnswers, upstreams, bounds, clock, keptBytes, onFallback };
       const running = new GatewayExchange({ ...exchange, ...own });
@@ -98,6 +96,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await close();
     },
   };
+}
+
+function writeRefusal(response: ServerResponse, status: number, message: string): void {
+  response
+    .writeHead(status, { 'content-type': 'application/json' })
+    .end(errorBody(status, message));
 }
 
 /** A line a minute about requests that went to the picker's next choice. */

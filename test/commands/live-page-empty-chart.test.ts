@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 
 interface Options {
   readonly scales: {
@@ -15,10 +15,11 @@ const { optionsFor } = (await import(file)) as {
 };
 
 it('[O477] a chart without values shows the last minute, and one with few of them a minute', () => {
-  vi.useFakeTimers({ now: 1_796_000_000_000 });
   const { x } = optionsFor([], String, {}).scales;
-  expect(x.range(undefined, null, null)).toEqual([1_795_999_940, 1_796_000_000]);
+  const before = Date.now() / 1000;
+  const [from, to] = x.range(undefined, null, null);
+  expect(to).toBeGreaterThanOrEqual(before);
+  expect(to - from).toBeCloseTo(60, 6);
   expect(x.range(undefined, 1000, 1002)).toEqual([942, 1002]);
   expect(x.range(undefined, 1000, 1300)).toEqual([1000, 1300]);
-  vi.useRealTimers();
 });
