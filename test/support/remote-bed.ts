@@ -22,6 +22,9 @@ export const WELCOME = { version: 1, name: 'fake', wantsEndpoints: true, wantsEv
 export const A: Endpoint = makeEndpoint('a', { slot: 0 });
 export const B: Endpoint = makeEndpoint('b', { slot: 1 });
 
+/** What a scheduler sends. */
+export const encoded = (message: object): Uint8Array => run.responseSerialize(message);
+
 interface RemoteCall {
   readonly options: CallOptions;
   /** What the scheduler was told by this call. */
@@ -97,7 +100,7 @@ export function remoteBed(
   );
   for (const endpoint of [A, B]) scheduler.onEndpointAdded(endpoint);
   const call = (): RemoteCall => calls.at(-1) as RemoteCall;
-  const say = (message: object): void => call().options.onMessage(run.responseSerialize(message));
+  const say = (message: object): void => call().options.onMessage(encoded(message));
   if (welcome !== null) say({ welcome });
   const candidates: Candidates = { endpoints: [A, B], all: true };
   const ask = (id: string, given = candidates): Asked => {
