@@ -34,12 +34,14 @@ export function redecideCommand(): Command {
       const tally = new RedecideTally(show, { isComparison: config !== undefined });
       await withScheduler(given, async (options) => {
         const onReplacement = tally.addReplacement.bind(tally);
+        const onUncaptured = tally.addUncaptured.bind(tally);
         const all = {
           ...options,
           catalogue,
           randomOf: seededRandom,
           explains: true,
           onReplacement,
+          onUncaptured,
         };
         for await (const each of redecide(records, all)) tally.add(each);
       });

@@ -53,6 +53,8 @@ interface Definition<Config> {
   headers?(config: Config): readonly HeaderUse[];
   /** Scores contain prompt hashes, with which guesses could be verified: captures omit them. */
   readonly hashesPrompt?: boolean;
+  /** What it learns that no capture has, such as KV events. */
+  readonly uncaptured?: string;
 }
 
 export interface FilterDefinition<Config = unknown> extends Definition<Config> {

@@ -10,6 +10,14 @@ interface CapturedPlanOptions {
   readonly config?: GivenConfig | undefined;
 }
 
+/** What the plugins of a plan know that no capture has, each with the type that knows it. */
+export function uncapturedBy({ plugins }: Pick<PickerPlan, 'plugins'>): readonly string[] {
+  return plugins.flatMap(({ definition: { type, uncaptured, hashesPrompt = false } }) => {
+    const what = hashesPrompt ? 'the text of prompts' : uncaptured;
+    return what === undefined ? [] : [`${what} (${type})`];
+  });
+}
+
 /** A configuration as text. */
 export interface GivenConfig {
   readonly text: string;

@@ -4,6 +4,7 @@ import { REDECIDE_OPTIONS, redecideAll } from '../../test/support/redecided.ts';
 import type { CaptureHead, CaptureRecord } from '../journal/capture/capture-record.ts';
 import { RedecideTally } from './redecide-tally.ts';
 
+const CONFIG = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' };
 const head = (file: number): CaptureHead => ({ ...(CAPTURE_HEAD as CaptureHead), file });
 /** A request that can go to one endpoint only; `was` is where it went. */
 const sent = (n: number, was = 'a'): CaptureRecord =>
@@ -11,9 +12,23 @@ const sent = (n: number, was = 'a'): CaptureRecord =>
 
 async function tallied(...records: readonly CaptureRecord[]): Promise<RedecideTally> {
   const tally = new RedecideTally(0, { isComparison: false });
-  for (const each of await redecideAll(records, REDECIDE_OPTIONS)) tally.add(each);
+  const onUncaptured = tally.addUncaptured.bind(tally);
+  const options = { ...REDECIDE_OPTIONS, onUncaptured };
+  for (const each of await redecideAll(records, options)) tally.add(each);
   return tally;
 }
+
+it('[G246] redecide says what the configuration knew that is not in the capture, where decisions differ', async () => {
+  const config = { ...CONFIG, plugins: [{ type: 'rendezvous-scorer' }] };
+  const earlier = { ...head(0), version: 2, shared: true, config } as const;
+  const differing = await tallied(earlier, capturedServer('a'), sent(0, 'gone'));
+  expect(differing.text()).toContain(
+    '\ndecided again without what is not in the capture: the text of prompts (rendezvous-scorer), what other pickers did (--replicas-nats), the rules of the earlier Pointsman that wrote version 2\n',
+  );
+  const same = await tallied({ ...head(0), version: 2 }, capturedServer('a'), sent(0));
+  expect(same.summary()).toMatchObject({ identical: 1, uncaptured: { length: 1 } });
+  expect(same.text()).not.toContain('decided again without');
+});
 
 const whole = [head(0), capturedServer('a'), sent(0), sent(1)];
 

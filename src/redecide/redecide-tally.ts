@@ -18,6 +18,7 @@ export class RedecideTally {
   /** Those for which the capture lacks earlier records of their run. */
   readonly #partial = { decisions: 0, differ: 0 };
   #scheduler: string | undefined;
+  readonly #uncaptured = new Set<string>();
   readonly #declined = new Map<string, number>();
   readonly #examples: RunRedecision[] = [];
   readonly #examplesMax: number;
@@ -59,6 +60,11 @@ export class RedecideTally {
     }
   }
 
+  /** Adds what a run's own configuration knew that is not in the capture. */
+  addUncaptured(what: string): void {
+    this.#uncaptured.add(what);
+  }
+
   summary(): object {
     return {
       runs: this.#runs,
@@ -71,6 +77,7 @@ export class RedecideTally {
           identical: this.#partial.decisions - this.#partial.differ,
         },
       }),
+      ...(this.#uncaptured.size > 0 && { uncaptured: [...this.#uncaptured] }),
       ...(this.#scheduler !== undefined && {
         scheduler: this.#scheduler,
         undecided: this.#undecided,
@@ -93,6 +100,11 @@ export class RedecideTally {
     if (this.decisions + this.#undecided === 0) return 'the capture holds no decision\n';
     const lines = [this.#firstLine()];
     if (!this.#isComparison && this.#partial.decisions > 0) lines.push(this.#partialText());
+    if (!this.#isComparison && this.differ > 0 && this.#uncaptured.size > 0) {
+      lines.push(
+        `decided again without what is not in the capture: ${[...this.#uncaptured].join(', ')}`,
+      );
+    }
     if (this.#undecided > 0) lines.push(this.#undecidedText());
     if (this.#isComparison ? this.#elsewhere() > 0 : this.differ > 0) {
       const counts = [...this.#byEndpoint].toSorted(([a], [b]) => a.localeCompare(b));

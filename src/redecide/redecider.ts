@@ -6,6 +6,7 @@ import type { InferenceRequest } from '../framework/request.ts';
 import { noNetwork, type Random, type Runtime } from '../framework/runtime.ts';
 import type { Decision } from '../framework/scheduling.ts';
 import {
+  CAPTURE_VERSION,
   type CapturedDecision,
   type CaptureHead,
   type CaptureRecord,
@@ -23,7 +24,7 @@ import {
   optionsOf,
   requestOf,
 } from './captured-inputs.ts';
-import { capturedPlan, type GivenConfig } from './captured-plan.ts';
+import { capturedPlan, type GivenConfig, uncapturedBy } from './captured-plan.ts';
 import { type Comparison, compareDecision, predictsTimes } from './compare-decision.ts';
 import { type Explained, ObservedDifferences } from './observed-differences.ts';
 import { type ExpectedToken, OpenRequests } from './open-requests.ts';
@@ -43,6 +44,8 @@ export interface RedecideOptions {
   readonly explains?: boolean | undefined;
   /** Whether each decision names all endpoints with the highest score. */
   readonly namesBest?: boolean | undefined;
+  /** Called with what its own configuration knew that is not in the capture. */
+  readonly onUncaptured?: ((what: string) => void) | undefined;
   /** For a scheduler in another process, which is asked only with it. */
   readonly schedulerRuntime?: Runtime;
 }
@@ -82,6 +85,13 @@ export class Redecider {
     this.#planOf = (own) => capturedPlan(own, { catalogue: offline, config });
     this.#isOwn = config === undefined;
     const plan = this.#planOf(captured);
+    this.#noteUncaptured(plan);
+    if (head.shared === true) options.onUncaptured?.('what other pickers did (--replicas-nats)');
+    if (head.version < CAPTURE_VERSION) {
+      options.onUncaptured?.(
+        `the rules of the earlier Pointsman that wrote version ${head.version}`,
+      );
+    }
     this.#predicts = predictsTimes(plan);
     this.#isReplaced = plan.scheduler !== undefined;
     const network = noNetwork('a replay');
@@ -171,9 +181,14 @@ export class Redecider {
   #adopt({ t, config }: Extract<CaptureRecord, { e: 'adopt' }>): void {
     if (!this.#isOwn) return;
     const plan = this.#planOf(config);
+    this.#noteUncaptured(plan);
     this.#clock.setUp(t, () => this.#picker.adopt(plan));
     this.#predicts = predictsTimes(plan);
     this.#isReplaced = plan.scheduler !== undefined;
+  }
+
+  #noteUncaptured(plan: PickerPlan): void {
+    for (const what of uncapturedBy(plan)) this.#options.onUncaptured?.(what);
   }
 
   #decide(record: DecidedRecord): Redecision {

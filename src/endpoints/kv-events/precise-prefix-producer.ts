@@ -35,6 +35,7 @@ import { PrecisePrompts, type PreparedPrompt } from './precise-prompts.ts';
 export const precisePrefixProducer: DataSourceDefinition = defineDataSource<PrecisePrefixConfig>({
   type: PRECISE_PREFIX_PRODUCER,
   config: precisePrefixConfig,
+  uncaptured: 'KV events',
   provides: (_config, name) => [prefixMatchKey(name)],
   start: (parsed, host) => new PrecisePrefixIndex(parsed, host),
 });

@@ -129,6 +129,7 @@ function tokenProducerOf(type: string): DataSourceDefinition {
   return defineDataSource<TokenProducerConfig>({
     type,
     config,
+    uncaptured: 'the tokens of a tokenizer',
     start({ vllm, modelServers }, { pool }) {
       const { timeout: deadlineMs = DEADLINE_MS_DEFAULT } = vllm ?? {};
       const asksPool = vllm === undefined || vllm.endpointDiscovery !== undefined;

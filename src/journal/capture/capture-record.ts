@@ -94,6 +94,8 @@ export type CaptureRecord =
       readonly pool?: readonly EndpointRecord[] | undefined;
       /** Records before this file were lost because writing failed: a run of its own begins. */
       readonly afterFailure?: true | undefined;
+      /** Other pickers of the pool said what they do, which is in no capture. */
+      readonly shared?: true | undefined;
     }
   | EndpointRecord
   | {

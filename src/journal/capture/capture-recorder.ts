@@ -26,6 +26,8 @@ export interface CaptureRecorderOptions {
   /** Plans that decide beside it: the capture holds what they read of requests, too. */
   readonly shadows?: readonly PickerPlan[] | undefined;
   readonly seed: number;
+  /** Whether other pickers of the pool say what they do. */
+  readonly isShared?: boolean | undefined;
   /** The picker's clock. It is not read before the first event and the first head. */
   readonly clock: Pick<EventClock, 'now' | 'wallTime' | 'timers'>;
 }
@@ -39,6 +41,7 @@ const HASHED_CHARS_MAX = 256;
 export class CaptureRecorder implements JournalSubscriber {
   readonly #clock: CaptureRecorderOptions['clock'];
   readonly #seed: number;
+  readonly #isShared: boolean;
   readonly #lines = new CaptureLines();
   readonly #hash = secretHash();
   readonly #headers: RedactedHeaders;
@@ -48,9 +51,10 @@ export class CaptureRecorder implements JournalSubscriber {
   /** Hashes of prompts are no scores to write: a guessed prompt could be compared with them. */
   #writesScores = true;
 
-  constructor({ plan, shadows, seed, clock }: CaptureRecorderOptions) {
+  constructor({ plan, shadows, seed, isShared = false, clock }: CaptureRecorderOptions) {
     this.#clock = clock;
     this.#seed = seed;
+    this.#isShared = isShared;
     this.#headers = new RedactedHeaders(this.#hash, shadows);
     this.#usePlan(plan);
   }
@@ -76,6 +80,7 @@ export class CaptureRecorder implements JournalSubscriber {
       timers: this.#clock.timers,
       t: this.#clock.now(),
       file,
+      ...(this.#isShared && { shared: true }),
       ...(endpoints.length > 0 && { pool: poolRecords(endpoints) }),
     };
   }

@@ -68,6 +68,7 @@ const head = z.looseObject({
   file: z.int().nonnegative(),
   pool: z.array(endpointRecord).optional(),
   afterFailure: z.boolean().optional(),
+  shared: z.boolean().optional(),
 });
 
 interface CaptureReading {

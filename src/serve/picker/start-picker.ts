@@ -94,7 +94,7 @@ export function startPicker(options: ServeOptions, parts: StartPickerParts): Sta
     });
   const isCaptured = options.recording.capture !== undefined || shadows.length > 0;
   const started = isCaptured
-    ? startCapture({ plan, shadows: shadowPlans, seed }, start)
+    ? startCapture({ plan, shadows: shadowPlans, seed, isShared: replica !== undefined }, start)
     : { picker: start(), capture: undefined };
   router.attach(started.picker);
   router.configure(plan.flowControl);
