@@ -10,6 +10,7 @@ import { createRealRuntime } from '../runtime/real-runtime.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { pluginOption, wholeNumber } from './options/option-values.ts';
 import { printable } from './output/printable.ts';
+import { startProgress } from './output/progress.ts';
 
 interface RedecideFlags {
   readonly config?: string;
@@ -17,6 +18,9 @@ interface RedecideFlags {
   readonly show: number;
   readonly json: boolean;
 }
+
+/** The bar moves after so many decisions. */
+const DECISIONS_SHOWN = 256;
 
 /** `pointsman redecide`: exit code 1 when a capture's own configuration decides differently. */
 export function redecideCommand(): Command {
@@ -28,7 +32,7 @@ export function redecideCommand(): Command {
     .option('--show <n>', 'show this many of the decisions that differ', wholeNumber, 10)
     .option('--json', 'print one JSON document', false)
     .action(async (path: string, { config, plugin, show, json }: RedecideFlags) => {
-      const { records, warnings } = readCapture(path);
+      const { records, warnings, progress } = readCapture(path);
       const catalogue = await withPlugins(SERVING_CATALOGUE, plugin);
       const given = config === undefined ? undefined : configOf(config);
       const tally = new RedecideTally(show, { isComparison: config !== undefined });
@@ -43,7 +47,21 @@ export function redecideCommand(): Command {
           onReplacement,
           onUncaptured,
         };
-        for await (const each of redecide(records, all)) tally.add(each);
+        const bar = startProgress({
+          total: progress.totalBytes,
+          format: '{percentage} % of the capture, {decisions} decisions',
+          payload: { decisions: 0 },
+        });
+        try {
+          for await (const each of redecide(records, all)) {
+            tally.add(each);
+            if (tally.decisions % DECISIONS_SHOWN !== 0) continue;
+            const { readBytes, totalBytes } = progress;
+            bar.update(Math.min(readBytes, totalBytes), { decisions: tally.decisions });
+          }
+        } finally {
+          bar.stop();
+        }
       });
       const document = { ...tally.summary(), warnings };
       process.stdout.write(json ? `${JSON.stringify(document)}\n` : printable(tally.text()));

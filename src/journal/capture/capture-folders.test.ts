@@ -122,6 +122,21 @@ describe('the folder of a capture', () => {
     expect(() => read(inTheMiddle)).toThrow('the last line is cut off');
   });
 
+  it('[G247] says while it is read how much of it has been', () => {
+    const folder = folderOf({
+      'capture-000000.jsonl.gz': gzipSync(text(head(0), first(1))),
+      'capture-000001.jsonl.zst': zstd(text(head(1), first(2))),
+      'capture-000002.jsonl.zst': zstd(text(head(2), first(3))),
+    });
+    const { records, progress } = readCapture(folder);
+    const shares: number[] = [];
+    for (const { e } of records) {
+      if (e === 'first') shares.push(progress.readBytes / progress.totalBytes);
+    }
+    expect(shares.map((share) => share > 0 && share < 1)).toEqual([false, true, false]);
+    expect(shares.at(-1)).toBe(1);
+  });
+
   it('[G243] names a file whose gzip data is cut off', () => {
     const packed = gzipSync(text(head(0), first(1)));
     const folder = folderOf({ 'capture-000000.jsonl.gz': packed.subarray(0, packed.length - 9) });

@@ -11,6 +11,12 @@ export interface CutOff {
   readonly warning: string;
 }
 
+interface ReadEvents {
+  readonly onCut: (cut: CutOff) => void;
+  /** Called with the bytes of each frame, before its text is given. */
+  readonly onRead: (bytes: number) => void;
+}
+
 /**
  * More than any frame of a capture, which holds the records of a second: what a text may have.
  */
@@ -27,11 +33,11 @@ const NO_CAPTURE =
  * packed by gzip, too. Throws ConfigError where it is damaged; an end that is missing is given to
  * `onCut`.
  */
-export function* frameTextsOf(file: string, onCut: (cut: CutOff) => void): Generator<string, void> {
+export function* frameTextsOf(file: string, events: ReadEvents): Generator<string, void> {
   refuseTooLarge(file);
   const bytes = unzipped(readFileSync(file), file);
-  if (bytes[0] === BRACE) yield* wholeLines(bytes.toString('utf8'), file, onCut);
-  else yield* framesOf(bytes, file, onCut);
+  if (bytes[0] === BRACE) yield* wholeLines(bytes.toString('utf8'), file, events);
+  else yield* framesOf(bytes, file, events);
 }
 
 function unzipped(bytes: Buffer, file: string): Buffer {
@@ -45,11 +51,7 @@ function unzipped(bytes: Buffer, file: string): Buffer {
 }
 
 /** The text without its last line, where that has no end and is no record. */
-function* wholeLines(
-  text: string,
-  file: string,
-  onCut: (cut: CutOff) => void,
-): Generator<string, void> {
+function* wholeLines(text: string, file: string, events: ReadEvents): Generator<string, void> {
   const end = text.lastIndexOf('\n') + 1;
   if (end === text.length || isRecord(text.slice(end))) {
     yield text;
@@ -58,7 +60,7 @@ function* wholeLines(
   yield text.slice(0, end);
   const message = 'the last line is cut off';
   const error = new ConfigError(file, [{ path: `character ${end}`, message }]);
-  onCut({ error, warning: `${file}: ${message} and left out` });
+  events.onCut({ error, warning: `${file}: ${message} and left out` });
 }
 
 function isRecord(line: string): boolean {
@@ -70,11 +72,7 @@ function isRecord(line: string): boolean {
   }
 }
 
-function* framesOf(
-  bytes: Buffer,
-  file: string,
-  onCut: (cut: CutOff) => void,
-): Generator<string, void> {
+function* framesOf(bytes: Buffer, file: string, events: ReadEvents): Generator<string, void> {
   let at = 0;
   while (at < bytes.length) {
     let frame: { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } };
@@ -91,10 +89,11 @@ function* framesOf(
       const error = new ConfigError(file, [{ path: `byte ${at}`, message }]);
       if (!/end of file/.test(why)) throw error;
       const warning = `${file}: the last ${bytes.length - at} bytes are a frame that was cut off`;
-      onCut({ error, warning });
+      events.onCut({ error, warning });
       return;
     }
     at += frame.engine.bytesWritten;
+    events.onRead(frame.engine.bytesWritten);
     yield frame.buffer.toString('utf8');
   }
 }

@@ -76,6 +76,13 @@ interface CaptureReading {
   readonly records: Generator<CaptureRecord, void>;
   /** Sentences about what is missing; complete when `records` has ended. */
   readonly warnings: string[];
+  readonly progress: Readonly<ReadProgress>;
+}
+
+/** Bytes of all files, and those that have been read. */
+interface ReadProgress {
+  readonly totalBytes: number;
+  readBytes: number;
 }
 
 /**
@@ -85,8 +92,8 @@ interface CaptureReading {
  */
 export function readCapture(path: string): CaptureReading {
   const files = filesOf(path);
-  const reader = new CaptureReader();
-  return { records: reader.read(files), warnings: reader.warnings };
+  const reader = new CaptureReader(files.reduce((sum, { path }) => sum + sizeOf(path), 0));
+  return { records: reader.read(files), warnings: reader.warnings, progress: reader.progress };
 }
 
 function filesOf(path: string): readonly Pick<CaptureFile, 'path' | 'stem'>[] {
@@ -107,21 +114,31 @@ function filesOf(path: string): readonly Pick<CaptureFile, 'path' | 'stem'>[] {
   ]);
 }
 
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
 class CaptureReader {
   readonly warnings: string[] = [];
+  readonly progress: ReadProgress;
   #before: CaptureHead | undefined;
   /** The missing end of the file before: a crash, if the run ends with it. */
   #cut: CutOff | undefined;
   readonly #copies: string[] = [];
 
+  constructor(totalBytes: number) {
+    this.progress = { totalBytes, readBytes: 0 };
+  }
+
   *read(files: readonly Pick<CaptureFile, 'path' | 'stem'>[]): Generator<CaptureRecord, void> {
     let records = 0;
     let stem: string | undefined;
     for (const file of files) {
+      const endBytes = this.progress.readBytes + sizeOf(file.path);
       for (const record of this.#recordsOf(file.path, { isAgain: file.stem === stem })) {
         records += 1;
         yield record;
       }
+      // Of a file in gzip, more bytes are read than it has.
+      this.progress.readBytes = endBytes;
       stem = file.stem;
     }
     this.#crashed();
@@ -139,7 +156,11 @@ class CaptureReader {
   /** `isAgain`: the file before has the same number. With a head, this one is a copy of it. */
   *#recordsOf(file: string, { isAgain }: { isAgain: boolean }): Generator<CaptureRecord, void> {
     let line = 0;
-    for (const text of frameTextsOf(file, (cut) => this.#setCut(cut))) {
+    const events = {
+      onCut: (cut: CutOff) => this.#setCut(cut),
+      onRead: (bytes: number) => void (this.progress.readBytes += bytes),
+    };
+    for (const text of frameTextsOf(file, events)) {
       for (const each of text.split('\n')) {
         if (each === '') continue;
         line += 1;
