@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig } from 'rolldown';
 
 /** Where the program, the library and its threads begin, in `dist` and in the sources. */
@@ -46,6 +47,31 @@ const licenseOfZod = {
 };
 
 /**
+ * The compiler writes types of every source, and `exports` of the package leads to those alone that
+ * the library's own reach. Deletes the others.
+ */
+export function keepReachedTypes(folder) {
+  const reached = new Set([join(folder, 'src/index.d.ts')]);
+  for (const path of reached) {
+    const text = readFileSync(path, 'utf8');
+    for (const [, to] of text.matchAll(/(?:\bfrom|\bimport\()\s*['"](\.[^'"]+)\.[jt]s['"]/g)) {
+      reached.add(join(path, '..', `${to}.d.ts`));
+    }
+  }
+  for (const name of readdirSync(folder, { recursive: true })) {
+    const path = join(folder, name);
+    if (name.endsWith('.d.ts') && !reached.has(path)) rmSync(path);
+  }
+}
+
+const reachedTypes = {
+  name: 'reached-types',
+  writeBundle({ dir }) {
+    keepReachedTypes(dir);
+  },
+};
+
+/**
  * Few files in place of 1,300, because finding, reading and linking each takes Node a third of the
  * start. Packages stay outside, where their licenses are; but of the 95 files of zod, most of which
  * are translations and formats that nothing here uses, the parts that are used go into the build.
@@ -55,7 +81,7 @@ export default defineConfig({
   platform: 'node',
   logLevel: 'warn',
   external: (id) => !/^[./]/.test(id) && id !== 'zod',
-  plugins: [oneByteSources, licenseOfZod],
+  plugins: [oneByteSources, licenseOfZod, reachedTypes],
   output: {
     dir: 'dist',
     entryFileNames: '[name].js',

@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type OutputOptions, type RolldownOptions, rolldown } from 'rolldown';
 import { describe, expect, it } from 'vitest';
@@ -47,6 +47,20 @@ const SOURCE = [
   "export const value: readonly unknown[] = [...texts, /^[λ−]+$/.test('λ−'), /^😀$/u.test('😀')];",
 ].join('\n');
 
+/** What is left of these declaration files once the build has taken out those of nobody. */
+async function keptTypes(files: Readonly<Record<string, string>>): Promise<readonly string[]> {
+  const { keepReachedTypes } = (await import(pathToFileURL(CONFIG).href)) as {
+    readonly keepReachedTypes: (folder: string) => void;
+  };
+  const folder = mkdtempSync(join(tmpdir(), 'pointsman-types-'));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  keepReachedTypes(folder);
+  return Object.keys(files).filter((path) => existsSync(join(folder, path)));
+}
+
 /** Whether `prepare` builds in a folder, with an npm that only notes that it was asked to. */
 function prepareBuilds(folder: string, npmCommand: string): boolean {
   const { scripts } = z
@@ -70,6 +84,17 @@ describe('the build', () => {
     writeFileSync(join(made, 'dist/src/launcher.js'), '');
     expect(prepareBuilds(made, 'exec')).toBe(false);
     expect(prepareBuilds(made, 'ci')).toBe(true);
+  });
+
+  it('[T108] has the types that those of the library lead to, and no others', async () => {
+    const reached = {
+      'src/index.d.ts': "export * from './a.ts';\nexport type { B } from '../scorers/b.ts';\n",
+      'src/a.d.ts': "import { z } from 'zod';\nexport declare const a: import('./deep/c.ts').C;\n",
+      'scorers/b.d.ts': "import type { C } from '../src/deep/c.ts';\nexport type B = C;\n",
+      'src/deep/c.d.ts': 'export type C = number;\n',
+    };
+    const others = { 'src/main.d.ts': "import './a.ts';\n", 'src/deep/d.d.ts': 'export {};\n' };
+    expect(await keptTypes({ ...reached, ...others })).toEqual(Object.keys(reached));
   });
 
   it('[B235] has sources of one byte a character, which say the same', async () => {
