@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { DEFAULT_EJECTION } from '../../src/picker/ejection/ejection-plan.ts';
 import type { Fault } from '../../stub-server/faults/fault.ts';
 import { setKnownEndpoints } from '../support/known-endpoints.ts';
 import {
@@ -29,11 +30,9 @@ const PATIENCE_MS = 5000;
 /** What is asked of a pool of eight of which one fails. */
 const EJECTED_MS = 2000;
 const BACK_MS = 10_000;
-/**
- * Nobody can know of a server that hangs before one request waits for it: with few requests, one is
- * more than this share.
- */
 const FAILED_SHARE = 0.001;
+/** Before so many have failed no server is ejected: with few requests they are more than the share. */
+const FAILED_COUNT = DEFAULT_EJECTION.consecutiveFailures;
 
 interface FaultDrill {
   /** How many servers fail: those that have answered most until then. */
@@ -130,8 +129,8 @@ function rows(
   row(
     `failed of ${total} sent after the fault began${beyond}`,
     `${count} (${(100 * share).toFixed(2)} %)`,
-    `at most ${100 * FAILED_SHARE} %, or one`,
-    share <= FAILED_SHARE || count === 1,
+    `at most ${100 * FAILED_SHARE} %, or ${FAILED_COUNT}`,
+    share <= FAILED_SHARE || count <= FAILED_COUNT,
   );
   const times = later.map(({ startedAt }) => startedAt).sort((a, b) => a - b);
   const last = Math.max(faultAt, ...times.slice(0, times.length - trials)) - faultAt;
