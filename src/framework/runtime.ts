@@ -110,7 +110,7 @@ export interface CallOptions {
   /** A longer message ends the call. */
   readonly messageBytesMax: number;
   readonly onMessage: (message: Uint8Array) => void;
-  /** Called once, with the reason, after everything else. */
+  /** Called once, with the reason, after everything else; never while the call is made. */
   readonly onClosed: (reason: string) => void;
 }
 

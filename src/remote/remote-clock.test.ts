@@ -22,7 +22,10 @@ class MoodyScheduler {
     this.#clock = clock;
   }
 
-  readonly openCall: Runtime['network']['openCall'] = ({ onMessage, onClosed }: CallOptions) => {
+  readonly openCall: NonNullable<Runtime['network']['openCall']> = ({
+    onMessage,
+    onClosed,
+  }: CallOptions) => {
     let isOpen = true;
     this.openCalls += 1;
     const say = (message: object): void => {
@@ -35,10 +38,15 @@ class MoodyScheduler {
       onClosed(reason);
     };
     const { below } = this;
-    this.#clock.setTimer(below(300), () => say({ welcome: WELCOME }));
+    let hasGreeted = false;
+    this.#clock.setTimer(below(300), () => {
+      hasGreeted = true;
+      say({ welcome: WELCOME });
+    });
     return {
       send: () => {
         for (const id of this.#asked.splice(0)) {
+          if (!hasGreeted) continue;
           const decisions = [{ id, targets: [{ slot: below(2), score: 1 }] }];
           const answer = (): void => say({ decisions });
           if (below(20) === 0) answer();
@@ -68,6 +76,8 @@ it.each([
   [2, 'usual', 2],
   [3, 'still', 0],
   [4, 'busy', 1],
+  // It goes within the call that greets it.
+  [94, 'busy', 0],
 ] as const)(
   '[V534] a scheduler in another process makes each request wait once at most, and is connected to again, seed %i, clock %s, window %i ms',
   (seed, pace, batchWindowMs) => {

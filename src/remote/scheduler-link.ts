@@ -121,10 +121,11 @@ export class SchedulerLink {
     });
     this.#call = call;
     this.#credit = new AnswerCredit();
-    call.send(encodePickerMessage(hello()));
+    // Before anything is sent: that may end the stream at once, and with it this wait.
     this.#timer = clock.setTimer(WELCOME_MS, () =>
       this.reset(`no Welcome came within ${WELCOME_MS} ms`),
     );
+    call.send(encodePickerMessage(hello()));
   }
 
   #onMessage(bytes: Uint8Array): void {
