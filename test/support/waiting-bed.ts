@@ -11,6 +11,7 @@ import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import type { DecisionEvent } from '../../src/picker/events/journal.ts';
 import { DEFAULT_HOLD, type HoldPlan } from '../../src/picker/plan/hold-plan.ts';
+import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { makeRequest, makeRuntime } from '../makers.ts';
 
@@ -65,6 +66,12 @@ export interface World {
   readonly left: readonly (readonly [string, Millis])[];
 }
 
+/** The default policy, with another `hold`. */
+export function planOf(hold: Partial<HoldPlan>): PickerPlan {
+  const plan = loadConfig({ text: DEFAULT_CONFIG, source: 'test', catalogue: OFFLINE });
+  return { ...plan, hold: { ...DEFAULT_HOLD, ...hold } };
+}
+
 export function worldOf(endpoints: number, hold: Partial<HoldPlan> = {}): World {
   const clock = new CountingClock();
   const decided: DecisionEvent[] = [];
@@ -76,13 +83,8 @@ export function worldOf(endpoints: number, hold: Partial<HoldPlan> = {}): World 
       return picker.pick(...given);
     },
   });
-  const plan = loadConfig({
-    text: DEFAULT_CONFIG,
-    source: 'test',
-    catalogue: OFFLINE,
-  });
   const picker = new EndpointPicker({
-    plan: { ...plan, hold: { ...DEFAULT_HOLD, ...hold } },
+    plan: planOf(hold),
     runtime: { ...makeRuntime(), clock },
     subscribers: [
       {

@@ -125,6 +125,9 @@ export class WaitingRoom {
     this.#plan = plan?.enabled === true ? plan : undefined;
     this.#queue.orderBy((this.#plan ?? DEFAULT_HOLD).order);
     this.loads.isFair = this.#queue.isFair;
+    // The timer that is set counts by the configuration before.
+    this.#longest.cancel();
+    this.#watchOldest();
   }
 
   /** How many wait, and the bytes of their bodies. */
