@@ -53,12 +53,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const bounds = { ...GATEWAY_BOUNDS, ...options.bounds };
   const extProc = createExtProcClient({ address: extProcAddress, tls: extProcTls, clock });
   const cutAnswers = new CutAnswers({ extProc, clock });
-  const upstreams = new PacedAgent({
-    clock,
-    keepAliveTimeout: UPSTREAM_IDLE_MS,
-    connections: null,
-    connect: connectWithin(buildConnector({ timeout: 0 }), bounds.connectTimeoutMs, clock),
-  });
+  const upstreams = upstreamsOf(bounds, clock);
   const keptBytes = { left: KEPT_BYTES_MAX };
   const onFallback = fallbackLines(log, clock);
   let { strain } = options;
@@ -102,6 +97,15 @@ function writeRefusal(response: ServerResponse, status: number, message: string)
   response
     .writeHead(status, { 'content-type': 'application/json' })
     .end(errorBody(status, message));
+}
+
+function upstreamsOf({ connectTimeoutMs }: GatewayBounds, clock: Clock): PacedAgent {
+  return new PacedAgent({
+    clock,
+    keepAliveTimeout: UPSTREAM_IDLE_MS,
+    connections: null,
+    connect: connectWithin(buildConnector({ timeout: 0 }), connectTimeoutMs, clock),
+  });
 }
 
 /** A line a minute about requests that went to the picker's next choice. */
