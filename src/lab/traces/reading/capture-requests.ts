@@ -68,7 +68,9 @@ export class CaptureRequests {
   /** Tokens in each block; 0 before the first request. */
   blockTokens = 0;
   readonly #lengths = new AnswerLengths();
-  readonly #all: OpenRequest[] = [];
+  #all: OpenRequest[] = [];
+  #unfinished = 0;
+  #uncounted = 0;
   /** By their number in the picker's run that is being read. */
   #open = new Map<number, OpenRequest>();
   #before: Pick<Captured<'capture'>, 'file' | 'seed'> | undefined;
@@ -87,15 +89,23 @@ export class CaptureRequests {
     return `${raw.e}.${path.join('.')}: ${message}`;
   }
 
-  /** In the order in which they were decided. */
+  /** In the order in which they were decided. Call it once: each is forgotten when it is given. */
   *requests(): Generator<TraceRequest, void> {
-    for (const each of this.#all) yield this.#requestOf(each);
+    // From the end, so that a request leaves the list as soon as it has been given.
+    const all = this.#all.reverse();
+    this.#all = [];
+    this.#open.clear();
+    for (let each = all.pop(); each !== undefined; each = all.pop()) {
+      if (each.done === undefined) this.#unfinished += 1;
+      if (each.done?.u?.[1] === undefined) this.#uncounted += 1;
+      yield this.#requestOf(each);
+    }
   }
 
-  /** Sentences about what the capture does not contain. */
+  /** Sentences about what the capture does not contain, after all its requests. */
   notes(): readonly string[] {
-    const unfinished = this.#all.filter(({ done }) => done === undefined).length;
-    const uncounted = this.#all.filter(({ done }) => done?.u?.[1] === undefined).length;
+    const unfinished = this.#unfinished;
+    const uncounted = this.#uncounted;
     return [
       ...(unfinished > 0 ? [`${unfinished} requests had not ended when the capture did`] : []),
       ...(uncounted > 0
