@@ -81,7 +81,7 @@ for (const { name, weight = 1 } of targets) {
   }
   const perSecond = Math.round((1000 * cases) / (performance.now() - from));
   total += cases;
-  const row = [name.padEnd(16), `${cases} cases`.padEnd(16), `${perSecond}/s`.padEnd(12)];
+  const row = [name.padEnd(18), `${cases} cases`.padEnd(16), `${perSecond}/s`.padEnd(12)];
   process.stdout.write(`${row.join('')}${`${outcomes} outcomes`.padEnd(16)}${failures} failures\n`);
   if (failures > 0) process.exitCode = 1;
 }
