@@ -137,7 +137,7 @@ class CaptureReader {
         records += 1;
         yield record;
       }
-      // Of a file in gzip, more bytes are read than it has.
+      // A file in gzip gives more bytes than it has.
       this.progress.readBytes = endBytes;
       stem = file.stem;
     }
