@@ -47,7 +47,7 @@ it('[V540] a gateway with more to do than its CPU allows refuses what is new at 
   const open = post();
   const { response } = await endpoint.next();
   now.busy = 1;
-  now.delayMs = 1100;
+  now.delayMs = 3100;
   const refused = await post();
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
   expect(await refused.text()).toContain('more to do than its CPU allows');
@@ -58,7 +58,7 @@ it('[V540] a gateway with more to do than its CPU allows refuses what is new at 
 
 it('[V540] it serves again as soon as it rests', async () => {
   now.busy = 1;
-  now.delayMs = 1100;
+  now.delayMs = 3100;
   expect((await post()).status).toBe(503);
   now.busy = 0.9;
   const served = post();
@@ -67,7 +67,7 @@ it('[V540] it serves again as soon as it rests', async () => {
 });
 
 it.each([
-  ['busy, but answers within a second', 1, 900],
+  ['busy, but answers within three seconds', 1, 2900],
   ['late once, but not busy', 0.5, 30_000],
 ])('[V540] a gateway that is %s refuses nothing', (_, busy, delayMs) => {
   now.busy = busy;

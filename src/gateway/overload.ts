@@ -11,7 +11,7 @@ export interface Strain {
 /** With less rest, the event loop has had none for about 2 s. */
 const BUSY_SHARE_MAX = 0.99;
 /** A request has a few times as many turns of the event loop as the answer that is measured. */
-const ANSWER_DELAY_MS_MAX: Millis = 1000;
+const ANSWER_DELAY_MS_MAX: Millis = 3000;
 
 /**
  * Why a further request is refused, undefined while it is not. Busy alone is no reason: a few
