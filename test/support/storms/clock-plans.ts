@@ -31,11 +31,13 @@ ${listed}${held}flowControl:
 `;
 }
 
+type ClockPlan = 'hold' | 'fair shares' | 'priorities' | 'both';
+
 /**
  * Configurations that take turns in a storm, by what they have in common: between all of them every
  * way of waiting, and every policy of flow control.
  */
-export const CLOCK_PLANS = {
+export const CLOCK_PLANS: Readonly<Record<ClockPlan, readonly string[]>> = {
   hold: [hold(20_000), hold(100)],
   'fair shares': [
     flow({ fairness: 'round-robin-fairness-policy', ordering: 'edf-ordering-policy', ttl: '10s' }),
@@ -55,4 +57,4 @@ export const CLOCK_PLANS = {
     }),
   ],
   both: [hold(20_000), flow({ fairness: 'round-robin-fairness-policy', ttl: '50ms' }), hold(100)],
-} as const;
+};
