@@ -243,9 +243,13 @@ describe('CaptureWriter', () => {
       fileBytesMax: 1e6,
       totalBytesMax: 1e9,
     });
-    symlinkSync('/dev/full', join(folder, 'capture-000000.jsonl.zst'));
+    await writer.flush();
+    const path = join(folder, 'capture-000000.jsonl.zst');
+    rmSync(path);
+    symlinkSync('/dev/full', path);
     writer.write(...line(first(1)));
     await writer.flush();
+    rmSync(path);
     expect(failures).toEqual([expect.stringContaining('ENOSPC')]);
     later(1000);
     await writer.flush();

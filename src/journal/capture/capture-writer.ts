@@ -40,7 +40,8 @@ export interface CaptureStatus {
 interface Frame {
   readonly lines: Uint8Array<ArrayBuffer>;
   readonly records: number;
-  readonly path: string;
+  /** Counts the files of this run. */
+  readonly file: number;
   /** How often writing had failed before these lines were gathered. */
   readonly failures: number;
 }
@@ -69,8 +70,10 @@ export class CaptureWriter {
   #bytes = 0;
   #leftOut = 0;
   #leftOutTotal = 0;
-  /** The number of this run's first file. */
-  readonly #firstNumber: number;
+  /** The number in the folder that is tried for the next file. */
+  #nextNumber: number;
+  /** The last file of which something was written, or tried to be. */
+  #begun = { file: -1, path: '' };
   #file = 0;
   #fileBytes = 0;
   #mustDelete = false;
@@ -89,7 +92,7 @@ export class CaptureWriter {
     this.#now = options.now ?? ((): number => performance.now());
     const { folder, totalBytesMax } = options;
     makeFolder(folder, PRIVATE_FOLDER);
-    this.#firstNumber = (captureFiles(folder).at(-1)?.number ?? -1) + 1;
+    this.#nextNumber = (captureFiles(folder).at(-1)?.number ?? -1) + 1;
     deleteOldest(folder, totalBytesMax);
     this.#timer = setInterval(() => void this.flush(), FLUSH_MS);
     this.#timer.unref();
@@ -128,7 +131,7 @@ export class CaptureWriter {
     this.#options.drain?.();
     if (this.#retryAt !== undefined && this.#now() >= this.#retryAt) this.#resume();
     if (this.#lines.length === 0) return this.#writing;
-    const frame = { ...this.#takeLines(), path: this.#path, failures: this.#failures };
+    const frame = { ...this.#takeLines(), file: this.#file, failures: this.#failures };
     const isFull = this.#fileBytes >= this.#options.fileBytesMax;
     this.#writing = this.#writing.then(() => this.#append(frame));
     // The head describes this moment: all records before it are in the lines.
@@ -154,36 +157,38 @@ export class CaptureWriter {
   }
 
   async #append(frame: Frame): Promise<void> {
-    const { lines, records, path, failures } = frame;
+    const { lines, records, file, failures } = frame;
     try {
       // Gathered before a failure: the file that it belongs to has ended.
       if (failures !== this.#failures) this.#lose(records);
-      else await this.#appendTo(path, lines);
+      else await this.#appendTo(file, lines);
     } catch (error) {
       this.#lose(records);
-      await this.#fail(path, error);
+      await this.#fail(file, error);
     } finally {
       this.#bytes -= lines.length;
       this.#lines.giveBack(lines);
     }
   }
 
-  async #appendTo(path: string, lines: Uint8Array<ArrayBuffer>): Promise<void> {
+  async #appendTo(file: number, lines: Uint8Array<ArrayBuffer>): Promise<void> {
     const { folder, totalBytesMax, onResumed } = this.#options;
     // First, so that a file that cannot be deleted never takes the folder beyond its bound.
     if (this.#mustDelete) deleteOldest(folder, totalBytesMax);
     this.#mustDelete = false;
     const bytes = await compress(lines);
-    await appendFile(path, bytes, { mode: PRIVATE_FILE });
+    if (file === this.#begun.file)
+      await appendFile(this.#begun.path, bytes, { mode: PRIVATE_FILE });
+    else await this.#beginFile(file, bytes);
     // The last frame of a file that is full does not count for the next file.
-    if (path === this.#path) this.#fileBytes += bytes.length;
+    if (file === this.#file) this.#fileBytes += bytes.length;
     if (this.#failuresInSuccession === 0) return;
     this.#failuresInSuccession = 0;
     onResumed?.(this.#lost);
     this.#lost = 0;
   }
 
-  async #fail(path: string, error: unknown): Promise<void> {
+  async #fail(file: number, error: unknown): Promise<void> {
     this.#failures += 1;
     const waitMs = Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** Math.min(this.#failuresInSuccession, 10));
     this.#failuresInSuccession += 1;
@@ -195,7 +200,8 @@ export class CaptureWriter {
     if (this.#failuresInSuccession === 1) {
       this.#options.onFailed(messageOf(error));
     }
-    await dropUnfinished(path, path === this.#path ? this.#fileBytes : undefined);
+    const isPresent = file === this.#file && file === this.#begun.file;
+    if (isPresent) await dropUnfinished(this.#begun.path, this.#fileBytes);
   }
 
   #lose(records: number): void {
@@ -231,14 +237,31 @@ export class CaptureWriter {
     this.#push(lineOf(this.#options.head(this.#file)), 0);
   }
 
-  get #path(): string {
-    return captureFilePath(this.#options.folder, this.#firstNumber + this.#file);
+  /** Takes the next number that is free: another picker may write to the folder, too. */
+  async #beginFile(file: number, bytes: Uint8Array): Promise<void> {
+    for (;;) {
+      const path = captureFilePath(this.#options.folder, this.#nextNumber);
+      try {
+        await appendFile(path, '', { mode: PRIVATE_FILE, flag: 'ax' });
+      } catch (error) {
+        if (!isTaken(error)) throw error;
+        this.#nextNumber += 1;
+        continue;
+      }
+      this.#nextNumber += 1;
+      this.#begun = { file, path };
+      await appendFile(path, bytes, { mode: PRIVATE_FILE });
+      return;
+    }
   }
 }
 
+function isTaken(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EEXIST';
+}
+
 /** Removes the part of a frame that got into the file, so that the frames before stay readable. */
-async function dropUnfinished(path: string, bytes: number | undefined): Promise<void> {
-  if (bytes === undefined) return;
+async function dropUnfinished(path: string, bytes: number): Promise<void> {
   try {
     if (bytes === 0) await rm(path, { force: true });
     else await truncate(path, bytes);
