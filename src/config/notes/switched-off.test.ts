@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SERVING_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../load.ts';
+import { switchedOff } from './switched-off.ts';
 
 function notesOf(fields: object): readonly string[] {
   const config = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig', ...fields };
@@ -91,6 +92,10 @@ describe('a parameter that another one switches off', () => {
     expect(notesOf({ plugins: [{ type, parameters: both }] })).not.toContain(
       `plugins[0].parameters.${idle}`,
     );
+  });
+
+  test('[D607] is none of a type with a name that every object has', () => {
+    expect(switchedOff('constructor', { a: 1 }, 'plugins[0].parameters')).toEqual([]);
   });
 
   test('[D607] is not noted where its value is the usual one', () => {

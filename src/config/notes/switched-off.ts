@@ -195,7 +195,9 @@ export function switchedOff(
   path: string,
 ): readonly ConfigNote[] {
   const of = (at: string): unknown => parameterAt(parameters, at);
-  return (BRANCHES[type] ?? []).flatMap(({ paths, counts, only, usual }) => {
+  // A type may have the name of something that every object has.
+  const branches = Object.hasOwn(BRANCHES, type) ? BRANCHES[type] : undefined;
+  return (branches ?? []).flatMap(({ paths, counts, only, usual }) => {
     if (counts(of)) return [];
     const idle = paths.filter((name) => isGiven(of(name)) && !isSame(of(name), usual));
     return idle.map((name): ConfigNote => {
