@@ -3,6 +3,7 @@ import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import { DEFAULT_HOLD } from '../../picker/plan/hold-plan.ts';
 import type { EndpointPickerConfig } from '../schema/schema.ts';
 import { parameterAt } from './parameter-at.ts';
+import { switchedOffAt } from './switched-off.ts';
 
 const STAGES = ['prefill', 'encode'] as const;
 type Stage = (typeof STAGES)[number];
@@ -71,12 +72,4 @@ function stagesThatNeverRun(
     if (place < 0 || decider !== undefined || always) return [];
     return [switchedOffAt(`schedulingProfiles[${place}]`, `${at}.deciders.${stage}`)];
   });
-}
-
-function switchedOffAt(path: string, only: string): ConfigNote {
-  return {
-    path,
-    reason: 'switched-off',
-    text: `${path} has no effect: it counts only with ${only}`,
-  };
 }

@@ -200,15 +200,17 @@ export function switchedOff(
   return (branches ?? []).flatMap(({ paths, counts, only, usual }) => {
     if (counts(of)) return [];
     const idle = paths.filter((name) => isGiven(of(name)) && !isSame(of(name), usual));
-    return idle.map((name): ConfigNote => {
-      const at = `${path}.${name}`;
-      return {
-        path: at,
-        reason: 'switched-off',
-        text: `${at} has no effect: it counts only with ${only}`,
-      };
-    });
+    return idle.map((name) => switchedOffAt(`${path}.${name}`, only));
   });
+}
+
+/** A note for what stands at a path, and counts only with something else. */
+export function switchedOffAt(path: string, only: string): ConfigNote {
+  return {
+    path,
+    reason: 'switched-off',
+    text: `${path} has no effect: it counts only with ${only}`,
+  };
 }
 
 function isSame(value: unknown, usual: unknown): boolean {

@@ -39,6 +39,11 @@ export function filesToRead(folder: string): readonly CaptureFile[] {
     .flatMap(captureFiles);
 }
 
+/** Bytes of a file; 0 where it is gone. */
+export function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
 /** The path of the file with this number: files sort by name in the order of their numbers. */
 export function captureFilePath(folder: string, number: number): string {
   return join(folder, `capture-${String(number).padStart(6, '0')}.jsonl.zst`);
@@ -49,9 +54,7 @@ export function captureFilePath(folder: string, number: number): string {
  * pack or delete files meanwhile.
  */
 export function deleteOldest(folder: string, totalBytesMax: number): void {
-  const files = captureFiles(folder).map(({ path }) => {
-    return { path, bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0 };
-  });
+  const files = captureFiles(folder).map(({ path }) => ({ path, bytes: sizeOf(path) }));
   let total = files.reduce((sum, { bytes }) => sum + bytes, 0);
   for (const { path, bytes } of files.slice(0, -1)) {
     if (total <= totalBytesMax) return;

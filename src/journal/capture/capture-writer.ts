@@ -177,9 +177,8 @@ export class CaptureWriter {
     if (this.#mustDelete) deleteOldest(folder, totalBytesMax);
     this.#mustDelete = false;
     const bytes = await compress(lines);
-    if (file === this.#begun.file)
-      await appendFile(this.#begun.path, bytes, { mode: PRIVATE_FILE });
-    else await this.#beginFile(file, bytes);
+    if (file !== this.#begun.file) this.#begun = { file, path: await this.#makeFile() };
+    await appendFile(this.#begun.path, bytes, { mode: PRIVATE_FILE });
     // The last frame of a file that is full does not count for the next file.
     if (file === this.#file) this.#fileBytes += bytes.length;
     if (this.#failuresInSuccession === 0) return;
@@ -237,21 +236,18 @@ export class CaptureWriter {
     this.#push(lineOf(this.#options.head(this.#file)), 0);
   }
 
-  /** Takes the next number that is free: another picker may write to the folder, too. */
-  async #beginFile(file: number, bytes: Uint8Array): Promise<void> {
+  /** Makes the file with the next number that is free: another picker may write there, too. */
+  async #makeFile(): Promise<string> {
     for (;;) {
       const path = captureFilePath(this.#options.folder, this.#nextNumber);
+      // Not taken again where the file is packed or moved away meanwhile.
+      this.#nextNumber += 1;
       try {
         await appendFile(path, '', { mode: PRIVATE_FILE, flag: 'ax' });
+        return path;
       } catch (error) {
         if (!isTaken(error)) throw error;
-        this.#nextNumber += 1;
-        continue;
       }
-      this.#nextNumber += 1;
-      this.#begun = { file, path };
-      await appendFile(path, bytes, { mode: PRIVATE_FILE });
-      return;
     }
   }
 }

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { z } from 'zod';
 import { zodIssues } from '../../files/reading/zod-issues.ts';
 import { ConfigError } from '../../framework/error.ts';
-import { type CaptureFile, filesToRead } from './capture-files.ts';
+import { type CaptureFile, filesToRead, sizeOf } from './capture-files.ts';
 import {
   CAPTURE_VERSION,
   type CaptureHead,
@@ -113,8 +113,6 @@ function filesOf(path: string): readonly Pick<CaptureFile, 'path' | 'stem'>[] {
     },
   ]);
 }
-
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 class CaptureReader {
   readonly warnings: string[] = [];
