@@ -5,6 +5,7 @@ const NOT_SENT =
   'no traces are sent: OTEL_TRACES_EXPORTER must be otlp, or OTEL_EXPORTER_OTLP_ENDPOINT be given, ' +
   'and --tracing not be false';
 export const LEARNED = 'latencies are learned in the picker: no prediction server is asked';
+const FLOW_CONTROL = 'ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER';
 const OLDER = 'only older releases of the reference read it';
 
 /** Variables that the reference, or a release before, reads and that have no effect here. */
@@ -18,7 +19,7 @@ const RULES: readonly Rule[] = [
     /^(?:(?:NEG_)?HEADROOM_(?:TTFT|TPOT)_WEIGHT|HEADROOM_SELECTION_STRATEGY)$/,
     `${OLDER}: give it to latency-scorer in the configuration`,
   ],
-  [/^ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER$/, `${OLDER}: write --feature-gates=flowControl`],
+  [new RegExp(`^${FLOW_CONTROL}$`), 'only 1, t or true switch flow control on'],
   [/^EXPERIMENTAL_USE_SCHEDULER_V2$/, `${OLDER}: what it switched on always is`],
   [/^ENABLE_EXPERIMENTAL_DATALAYER_V2$/, `${OLDER}: what it switched on always is`],
   [
@@ -44,6 +45,14 @@ const RULES: readonly Rule[] = [
   [/^KVCACHE_INDEXER_REDIS_ADDR$/, `${OLDER}: the index is built in, in memory`],
 ];
 
+/**
+ * Whether a variable switches flow control on, as `--feature-gates=flowControl` does. Releases that
+ * read it say that it is deprecated; with a value that is not true it changes nothing.
+ */
+export function asksForFlowControl(environment: Environment): boolean {
+  return /^(?:1|[tT]|true|True|TRUE)$/.test(environment[FLOW_CONTROL] ?? '');
+}
+
 /** What holds instead of each variable without an effect, by `$NAME`. */
 export function idleVariables(
   environment: Environment,
@@ -51,6 +60,7 @@ export function idleVariables(
 ): Readonly<Record<string, string>> {
   const rules: readonly Rule[] = traced ? RULES : [...RULES, [/^OTEL_/, NOT_SENT]];
   const found = Object.keys(environment).flatMap((name) => {
+    if (name === FLOW_CONTROL && asksForFlowControl(environment)) return [];
     const [, instead] = rules.find(([pattern]) => pattern.test(name)) ?? [];
     return instead === undefined ? [] : [[`$${name}`, instead] as const];
   });

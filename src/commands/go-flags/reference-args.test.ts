@@ -220,7 +220,6 @@ describe('the reference picker’s command line', () => {
   });
 
   test.each([
-    ['ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER', '--feature-gates=flowControl'],
     ['SD_QUEUE_DEPTH_THRESHOLD', 'utilization-detector'],
     ['PREFIX_CACHE_LRU_CAPACITY_PER_SERVER', 'approx-prefix-cache-producer'],
     ['ENABLE_KVCACHE_AWARE_SCORER', 'list the scorer'],
@@ -235,6 +234,23 @@ describe('the reference picker’s command line', () => {
   ])('[D424] says what to write for $%s of older releases', (name, instead) => {
     const fixed = fromReferenceArgs(pool, { [name]: 'true' })?.fixed;
     expect(fixed?.[`$${name}`]).toContain(instead);
+  });
+
+  test.each([
+    ['true', [], 'flowControl'],
+    ['1', ['--feature-gates=flowControl=false'], 'flowControl=false,flowControl'],
+    ['TRUE', ['--feature-gates='], 'flowControl'],
+    ['false', [], undefined],
+    ['yes', ['--feature-gates=flowControl'], 'flowControl'],
+    ['', [], undefined],
+  ])('[D614] with $ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER %j and %j, gates are %s', (...given) => {
+    const [value, flags, gates] = given;
+    const name = 'ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER';
+    const { args = [], fixed = {} } =
+      fromReferenceArgs([...pool, ...flags], { [name]: value }) ?? {};
+    const switched = args.filter((arg) => arg.startsWith('--feature-gates'));
+    expect(switched).toEqual(gates === undefined ? [] : [`--feature-gates=${gates}`]);
+    expect(Object.keys(fixed)).toEqual(/^(?:1|true)$/i.test(value) ? [] : [`$${name}`]);
   });
 
   test.each([

@@ -1,5 +1,5 @@
 import { type GivenFlag, goFlagName, readGoFlag, SWITCHED_ON } from './go-flags.ts';
-import { idleVariables } from './idle-variables.ts';
+import { asksForFlowControl, idleVariables } from './idle-variables.ts';
 import { flagError, isTrue, REFERENCE_FLAGS } from './reference-flags.ts';
 
 /** A command line of `serve` with the effect of one of the reference picker. */
@@ -29,7 +29,7 @@ export function fromReferenceArgs(
   if (args[0]?.startsWith('-') !== true) return undefined;
   const { flags: given, words } = readLine(args);
   if (!given.some(({ name }) => REFERENCE_FLAGS.has(name))) return undefined;
-  const values = valuesOf(given);
+  const values = withGateOf(environment, valuesOf(given));
   refuseCombinations(values);
   // Where both are given, the level of zap counts.
   if (values.has('zap-log-level')) values.delete('v');
@@ -73,6 +73,13 @@ function valuesOf(given: readonly GivenFlag[]): Map<string, string> {
     values.set(name, before === undefined ? value : `${before},${value}`);
   }
   return values;
+}
+
+/** A variable that asks for flow control does so after, and in spite of, the gates of a flag. */
+function withGateOf(environment: Environment, values: Map<string, string>): Map<string, string> {
+  if (!asksForFlowControl(environment)) return values;
+  const gates = [values.get('feature-gates') ?? '', 'flowControl'].filter((gate) => gate !== '');
+  return values.set('feature-gates', gates.join(','));
 }
 
 /** Without a selector, the reference does not look at them. */
