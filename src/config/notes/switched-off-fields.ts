@@ -2,7 +2,7 @@ import { DEFAULT_EJECTION } from '../../picker/ejection/ejection-plan.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import { DEFAULT_HOLD } from '../../picker/plan/hold-plan.ts';
 import type { EndpointPickerConfig } from '../schema/schema.ts';
-import { parameterAt } from './parameter-at.ts';
+import { isGiven, parameterAt } from './parameter-at.ts';
 import { switchedOffAt } from './switched-off.ts';
 
 const STAGES = ['prefill', 'encode'] as const;
@@ -20,6 +20,10 @@ export function switchedOffFields(config: EndpointPickerConfig): readonly Config
         ? stagesThatNeverRun(parameters, `plugins[${index}].parameters`, config)
         : [],
     ),
+    ...config.plugins.flatMap((plugin, index) => [
+      ...headroomOfNoFilter(plugin, `plugins[${index}].parameters`, config),
+      ...choiceOfOneProfile(plugin, `plugins[${index}].parameters`, config),
+    ]),
   ];
 }
 
@@ -44,6 +48,34 @@ function prioritiesOfTemplates({ flowControl }: EndpointPickerConfig): readonly 
     const text = `${path} has no effect: the band is a template, for priorities that are not in priorityBands; leave it out`;
     return [{ path, reason: 'obsolete', text }];
   });
+}
+
+const DETECTORS: ReadonlySet<string> = new Set(['concurrency-detector', 'utilization-detector']);
+
+/** The `headroom` of a detector: it is what the filter leaves, and no part of the saturation. */
+function headroomOfNoFilter(
+  { type, name = type, parameters }: EndpointPickerConfig['plugins'][number],
+  at: string,
+  { schedulingProfiles }: EndpointPickerConfig,
+): readonly ConfigNote[] {
+  if (!DETECTORS.has(type) || Number(parameterAt(parameters, 'headroom') ?? 0) === 0) return [];
+  // Without profiles, the one that is made of all plugins has the detector as a filter.
+  const filters = schedulingProfiles.flatMap(({ plugins }) => plugins.map((it) => it.pluginRef));
+  if (schedulingProfiles.length === 0 || filters.includes(name)) return [];
+  return [switchedOffAt(`${at}.headroom`, `${name} listed in a profile, where it filters`)];
+}
+
+/** What `header-profile-handler` chooses by, where there is one profile, which it always runs. */
+function choiceOfOneProfile(
+  { type, parameters }: EndpointPickerConfig['plugins'][number],
+  at: string,
+  { schedulingProfiles }: EndpointPickerConfig,
+): readonly ConfigNote[] {
+  if (type !== 'header-profile-handler' || schedulingProfiles.length > 1) return [];
+  const given = ['headerName', 'defaultProfile'].filter((it) =>
+    isGiven(parameterAt(parameters, it)),
+  );
+  return given.map((it) => switchedOffAt(`${at}.${it}`, 'two or more schedulingProfiles'));
 }
 
 /** Deciders of profiles that are not there, and profiles that no decider lets run. */

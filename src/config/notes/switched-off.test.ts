@@ -136,4 +136,25 @@ describe('a part of a configuration that another one switches off', () => {
   ])('[D608] of a handler with %j and profiles %j, %j never run', (parameters, profiles, idle) => {
     expect(disaggregated(parameters, profiles)).toEqual(idle);
   });
+
+  test.each(['utilization-detector', 'concurrency-detector'])(
+    '[D615] headroom of a %s that no profile lists is noted',
+    (type) => {
+      const plugins = [{ type, parameters: { headroom: 0.5 } }, { type: 'queue-scorer' }];
+      const flow = { flowControl: { saturationDetector: { pluginRef: type } } };
+      const filtered = { name: 'p', plugins: [{ pluginRef: type }] };
+      const idle = ['plugins[0].parameters.headroom'];
+      expect(notesOf({ plugins, ...flow, schedulingProfiles: [profile('p')] })).toEqual(idle);
+      expect(notesOf({ plugins, ...flow, schedulingProfiles: [filtered] })).toEqual([]);
+      expect(notesOf({ plugins, ...flow })).toEqual([]);
+    },
+  );
+
+  test('[D616] what a handler chooses one profile by is noted', () => {
+    const parameters = { headerName: 'x-p', defaultProfile: 'a' };
+    const plugins = [{ type: 'header-profile-handler', parameters }, { type: 'queue-scorer' }];
+    const notes = ['headerName', 'defaultProfile'].map((it) => `plugins[0].parameters.${it}`);
+    expect(notesOf({ plugins, schedulingProfiles: [profile('a')] })).toEqual(notes);
+    expect(notesOf({ plugins, schedulingProfiles: [profile('a'), profile('b')] })).toEqual([]);
+  });
 });
