@@ -7,10 +7,12 @@ import {
   faultyPicker,
   profileOf,
 } from '../../../test/support/plugins/faulty-plugins.ts';
+import { CountingClock } from '../../../test/support/waiting-bed.ts';
 import { serveCommand } from '../../commands/serve-command.ts';
 import type { Observer } from '../../framework/observer.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
+import { OpenReservations } from './open-reservations.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../../deploy');
 const MAX_AGE_MS = 10_000;
@@ -76,6 +78,22 @@ describe('a reservation whose end is never reported', () => {
     let timers = 0;
     while (clock.step()) timers += 1;
     expect(timers).toBe(1);
+  });
+
+  it('[V542] leaves one timer where its release makes room for the next, and none after the end', () => {
+    const clock = new CountingClock();
+    const open = new OpenReservations({ clock, maxAgeMs: MAX_AGE_MS });
+    const add = (): void => {
+      const reservation = { at: clock.now(), older: undefined, newer: undefined, expire: add };
+      open.add(reservation);
+    };
+    add();
+    for (let n = 1; n <= 5; n++) {
+      clock.advanceTo(n * MAX_AGE_MS);
+      expect(clock.timers).toBe(1);
+    }
+    open.stop();
+    expect(clock.timers).toBe(0);
   });
 
   it('[V30] sets no timer that a capture would number', () => {

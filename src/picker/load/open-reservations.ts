@@ -71,7 +71,9 @@ export class OpenReservations {
     this.#timer = undefined;
   }
 
+  /** One timer at most: what is released may make room for requests that are added meanwhile. */
   #wait(delayMs: Millis): void {
+    this.#timer?.cancel();
     this.#timer = this.#options.clock.setTimer(delayMs, () => this.#sweep());
   }
 
