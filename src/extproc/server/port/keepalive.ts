@@ -1,4 +1,5 @@
 import type { Clock, Millis, Timer } from '../../../framework/runtime.ts';
+import { Deadline } from '../../../runtime/clock/deadline.ts';
 
 /** A connection that may be silent. */
 interface Watched {
@@ -23,17 +24,22 @@ export function keepAlive(
 ): () => void {
   if (keepaliveTimeMs === 0) return () => undefined;
   let timer: Timer;
+  let reads = connection.reads;
+  // An answer that came while this process stood still is read first. A limit of 0 would be none.
+  const answer = new Deadline(clock, Math.max(1, keepaliveTimeoutMs), () =>
+    connection.reads === reads ? onDead() : wait(),
+  );
   const wait = (): void => {
-    const { reads } = connection;
+    ({ reads } = connection);
     timer = clock.setTimer(keepaliveTimeMs, () => (connection.reads === reads ? ask() : wait()));
   };
   const ask = (): void => {
-    const { reads } = connection;
     connection.ping();
-    timer = clock.setTimer(keepaliveTimeoutMs, () =>
-      connection.reads === reads ? onDead() : wait(),
-    );
+    answer.restart();
   };
   wait();
-  return () => timer.cancel();
+  return () => {
+    timer.cancel();
+    answer.stop();
+  };
 }

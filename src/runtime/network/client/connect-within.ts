@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
-import { TimeoutError } from '../../clock/deadline.ts';
+import { Deadline, TimeoutError } from '../../clock/deadline.ts';
 
 /**
  * A server that is silent for so long is asked by TCP whether it is still there, ten times in ten
@@ -23,10 +23,12 @@ export function connectWithin(
 ): buildConnector.connector {
   return (options, callback) => {
     const error = new NoConnection(`no connection within ${limitMs} ms`);
-    const timer = limitMs > 0 ? clock.setTimer(limitMs, () => socket.destroy(error)) : undefined;
+    // One that came about while this process stood still is kept.
+    const deadline = new Deadline(clock, limitMs, () => socket.destroy(error));
+    deadline.restart();
     // Declared as without a result, but it returns the socket.
     const socket = connect(options, (...outcome) => {
-      timer?.cancel();
+      deadline.stop();
       const [, connected] = outcome;
       connected?.setKeepAlive(true, KEEPALIVE_MS);
       callback(...outcome);

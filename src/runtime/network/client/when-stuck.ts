@@ -1,5 +1,6 @@
 import type { Channel } from '@grpc/grpc-js';
-import type { Clock, Millis, Timer } from '../../../framework/runtime.ts';
+import type { Clock, Millis } from '../../../framework/runtime.ts';
+import { Deadline } from '../../clock/deadline.ts';
 
 /** `ConnectivityState` of gRPC, which is loaded only where it is used. */
 const [CONNECTING, SHUTDOWN] = [1, 4];
@@ -9,18 +10,21 @@ interface StuckOptions {
   readonly limitMs: Millis;
 }
 
-/** Calls `onStuck` once where the channel connects for longer than `limitMs` without an outcome. */
+/**
+ * Calls `onStuck` where the channel connects for longer than `limitMs` without an outcome. An
+ * outcome that came while this process stood still is seen first.
+ */
 export function whenStuck(
   channel: Pick<Channel, 'getConnectivityState' | 'watchConnectivityState'>,
   { clock, limitMs }: StuckOptions,
   onStuck: () => void,
 ): void {
-  let timer: Timer | undefined;
+  const deadline = new Deadline(clock, limitMs, onStuck);
   const follow = (): void => {
-    timer?.cancel();
+    deadline.stop();
     const state: number = channel.getConnectivityState(false);
     if (state === SHUTDOWN) return;
-    timer = state === CONNECTING ? clock.setTimer(limitMs, onStuck) : undefined;
+    if (state === CONNECTING) deadline.restart();
     channel.watchConnectivityState(state, Number.POSITIVE_INFINITY, follow);
   };
   follow();
