@@ -100,9 +100,12 @@ describe.skipIf(binary === undefined)(
       expect(await stack.inFlight()).toBe(0);
     });
 
-    it('streams the whole answer token by token', async () => {
-      const text = await (await complete({ stream: true })).text();
-      expect(text.match(/^data: \{/gm)?.length).toBeGreaterThan(5);
+    it('streams the whole answer', async () => {
+      const asked = { stream: true, stream_options: { include_usage: true } };
+      const text = await (await complete(asked)).text();
+      // How many events there are depends on how busy the machine is: a late stub joins tokens.
+      expect(text.match(/^data: \{/gm)?.length).toBeGreaterThan(1);
+      expect(text).toContain('"completion_tokens":20');
       expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true);
       expect(sidecar.counts.fellBack).toBe(0);
     });
