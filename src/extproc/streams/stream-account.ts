@@ -51,6 +51,8 @@ export class StreamAccount implements ByteAccount {
   receivedBytes = 0;
   /** When an upload last went on, and how far it had come then; the watch over uploads keeps it. */
   progress: { readonly at: Millis; readonly bytes: number };
+  /** How long this process stood still during the upload; that watch keeps it, too. */
+  stoodMs: Millis = 0;
   /** When that watch first saw the stream refused. */
   refusedAt: Millis | undefined;
   /** The header `x-request-id` of its request, which a client may have chosen. */

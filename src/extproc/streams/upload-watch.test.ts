@@ -1,11 +1,20 @@
 import { describe, expect, it } from 'vitest';
+import { UnsteadyClock } from '../../../test/support/unsteady-clock.ts';
+import type { Clock } from '../../framework/runtime.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
 import { OpenStreams } from './open-streams.ts';
 import type { StreamAccount, StreamPhase } from './stream-account.ts';
 import { UploadWatch } from './upload-watch.ts';
 
-function setUp(limits = { uploadIdleTimeoutMs: 30_000, uploadTimeoutMs: 300_000 }) {
+const LIMITS = { uploadIdleTimeoutMs: 30_000, uploadTimeoutMs: 300_000 };
+
+function setUp(limits = LIMITS) {
   const clock = new SimulatedClock();
+  return { clock, ...watched(clock, limits) };
+}
+
+function watched(clock: Clock, limits = LIMITS) {
   const streams = new OpenStreams({ heldBytesMax: 1e9, streamsMax: 10 });
   const watch = new UploadWatch(streams, limits, clock);
   const log: string[] = [];
@@ -21,7 +30,7 @@ function setUp(limits = { uploadIdleTimeoutMs: 30_000, uploadTimeoutMs: 300_000 
     };
     return streams.open(owner, clock.now());
   };
-  return { clock, watch, log, open };
+  return { watch, log, open };
 }
 
 describe('the watch over uploads', () => {
@@ -50,6 +59,25 @@ describe('the watch over uploads', () => {
     expect(log).toEqual([
       '[upload-timeout] the request body is too slow: it has not ended after 300000 ms',
     ]);
+  });
+
+  it('[V544] does not count the time in which the process stood still', () => {
+    const clock = new UnsteadyClock(seededRandom(1));
+    clock.pace = 'still';
+    const { log, open } = watched(clock);
+    const uploads = [open('uploading'), open('uploading'), open('gathering')];
+    clock.advanceBy(20_500);
+    clock.pass(400_000);
+    clock.advanceBy(0);
+    uploads[0]?.received(1);
+    clock.advanceBy(8000);
+    expect(log).toEqual([]);
+    clock.advanceBy(2000);
+    expect(log).toEqual([expect.stringContaining('no byte of it has come for 30000 ms')]);
+    clock.advanceBy(280_000);
+    const refused = log.filter((each) => each !== 'reset');
+    expect(refused).toHaveLength(3);
+    expect(refused.at(-1)).toContain('it has not ended after 300000 ms');
   });
 
   it('[V14] lets a proxy gather a body without a sign of it, up to the limit of the whole', () => {

@@ -39,9 +39,13 @@ export class UploadWatch {
   }
 
   #wait(): Timer {
+    const dueAt = this.#clock.now() + LOOK_INTERVAL_MS;
     return this.#clock.setTimer(LOOK_INTERVAL_MS, () => {
       const now = this.#clock.now();
-      this.#streams.forEachNewest((account) => this.#check(account, now));
+      const lateMs = now - dueAt;
+      // What came while this process stood still is read after this look.
+      const stoodMs = lateMs < LOOK_INTERVAL_MS ? 0 : lateMs;
+      this.#streams.forEachNewest((account) => this.#check(account, now, stoodMs));
       // Other threads may have taken their part of the budget since anything came here.
       this.#streams.keepBudget();
       this.#streams.blocks.trim();
@@ -49,7 +53,7 @@ export class UploadWatch {
     });
   }
 
-  #check(account: StreamAccount, now: Millis): void {
+  #check(account: StreamAccount, now: Millis, stoodMs: Millis): void {
     const { owner, openedAt, receivedBytes } = account;
     const { phase } = owner;
     if (phase === 'picked' || phase === 'answering' || phase === 'waiting') return;
@@ -58,13 +62,14 @@ export class UploadWatch {
       if (now - account.refusedAt >= REFUSED_STREAM_MS) owner.reset();
       return;
     }
-    if (receivedBytes !== account.progress.bytes) {
-      account.progress = { at: now, bytes: receivedBytes };
-    }
+    account.stoodMs += stoodMs;
+    const { at, bytes } = account.progress;
+    if (receivedBytes !== bytes) account.progress = { at: now, bytes: receivedBytes };
+    else if (stoodMs > 0) account.progress = { at: Math.min(now, at + stoodMs), bytes };
     const { uploadIdleTimeoutMs: idleMs, uploadTimeoutMs: totalMs } = this.#limits;
     if (phase === 'uploading' && idleMs > 0 && now - account.progress.at >= idleMs) {
       owner.refuse(tooSlow(`no byte of it has come for ${idleMs} ms`));
-    } else if (totalMs > 0 && now - openedAt >= totalMs) {
+    } else if (totalMs > 0 && now - openedAt - account.stoodMs >= totalMs) {
       owner.refuse(tooSlow(`it has not ended after ${totalMs} ms`));
     }
   }
