@@ -59,11 +59,14 @@ export class Replica {
   #connection: Connection;
   #tick: Timer | undefined;
   #beatSequence = -1;
+  /** When the next beat is due. */
+  #beatAt: Millis;
 
   constructor(options: ReplicaOptions) {
     const { id, boot, clock, intervalMs = SEND_INTERVAL_MS } = options;
     this.#options = options;
-    this.#connection = { state: 'opening', changedAt: clock.now() };
+    this.#beatAt = clock.now();
+    this.#connection = { state: 'opening', changedAt: this.#beatAt };
     const send: ReplicaLink['send'] = (message, to) => this.#link?.send(message, to) ?? false;
     const waiting = (): FirstBand | undefined => options.waiting?.();
     const endpoints = (): number => this.#picker?.pool.snapshot().length ?? 0;
@@ -190,9 +193,11 @@ export class Replica {
 
   #beat(): void {
     const { clock } = this.#options;
+    const lateMs = clock.now() - this.#beatAt;
     if (this.#outbox.sequence === this.#beatSequence) this.#outbox.flush();
     this.#beatSequence = this.#outbox.sequence;
-    this.#peers.look();
+    this.#peers.look(lateMs < HEARTBEAT_MS ? 0 : lateMs);
+    this.#beatAt = clock.now() + HEARTBEAT_MS;
     this.#tick = clock.setTimer(HEARTBEAT_MS, () => this.#beat());
   }
 }

@@ -108,6 +108,11 @@ export class Peer implements Claimant {
     this.#delays.add(lagMs, at);
   }
 
+  /** This process stood still for so long: what came meanwhile is still to be read. */
+  stoodStill(forMs: Millis, now: Millis): void {
+    this.#receivedAt = Math.min(now, this.#receivedAt + forMs);
+  }
+
   /** Counts a message that was not read, because those before took too much time. */
   hurried(): void {
     this.counts.hurried += 1;

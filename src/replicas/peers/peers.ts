@@ -100,12 +100,15 @@ export class Peers {
 
   /**
    * To be called each second: drops those that are silent, and doubts those that claim too much.
+   * For `stoodMs` this process has stood still before.
    */
-  look(): void {
+  look(stoodMs: Millis): void {
     const { clock, onNotice } = this.#options;
     const now = clock.now();
-    for (const peer of this.#peers.values())
+    for (const peer of this.#peers.values()) {
+      if (stoodMs > 0) peer.stoodStill(stoodMs, now);
       if (now - peer.receivedAt > GONE_MS) this.#drop(peer, 'silent');
+    }
     if (this.#picker === undefined || this.#peers.size === 0) return;
     for (const { id, address } of this.#doubts.look(this.all, this.#picker))
       onNotice?.({ kind: 'doubted', peer: id, address });
