@@ -1,3 +1,4 @@
+import { grouped } from '../framework/values/grouped.ts';
 import type { PromotionRule, ShadowEvidence } from './promotion-rule.ts';
 
 /** One thing that the rule asks for before a shadow decides more requests. */
@@ -102,7 +103,7 @@ export function promotionReason(rule: PromotionRule, evidence: ShadowEvidence): 
   if (!beginConditions(rule, evidence).every(({ met }) => met)) return undefined;
   const { decisions, percent: better, lowPercent, highPercent } = evidence.gain;
   const interval = `95 % interval ${lowPercent.toFixed(1)} to ${highPercent.toFixed(1)} %`;
-  return `its predicted time to a first token is ${better.toFixed(1)} % better (${interval}) over ${decisions} decisions, without a fault`;
+  return `its predicted time to a first token is ${better.toFixed(1)} % better (${interval}) over ${grouped(decisions)} decisions, without a fault`;
 }
 
 /** The condition for the next step, after `requests` at the present one. */
@@ -125,8 +126,4 @@ export function waitsFor(conditions: readonly PromotionCondition[]): string {
     .filter(({ met }) => !met)
     .map(({ text }) => text)
     .join('; ');
-}
-
-function grouped(count: number): string {
-  return count.toLocaleString('en');
 }

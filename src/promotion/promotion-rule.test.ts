@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { grouped } from '../framework/values/grouped.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { type ArmReport, ArmTally } from './arm-tally.ts';
 import {
@@ -65,7 +66,7 @@ describe('the rule of promotion', () => {
   it('demotes a shadow that fails more often', () => {
     const arms = { challenger: arm(300, 100, 30), incumbent: arm(9000, 100, 5, 2), recent };
     expect(demotionReason(rule.demote, arms)).toBe(
-      '30 of its 300 requests failed, but only 5 of 9000 of the configuration in charge',
+      '30 of its 300 requests failed, but only 5 of 9,000 of the configuration in charge',
     );
   });
 
@@ -113,7 +114,7 @@ describe('the rule of promotion', () => {
         recent: { challenger: now, incumbent: before, undecided: NONE },
       };
       const expected = demotes
-        ? `${now.failed} of its latest ${now.requests} requests failed, but only ${before.failed} of ${before.requests} of the configuration in charge before`
+        ? `${grouped(now.failed)} of its latest ${grouped(now.requests)} requests failed, but only ${grouped(before.failed)} of ${grouped(before.requests)} of the configuration in charge before`
         : undefined;
       expect(demotionReason(rule.demote, arms)).toBe(expected);
     },
@@ -166,7 +167,7 @@ describe('the rule of promotion', () => {
       const arms = { challenger, incumbent: arm(500, 100), recent: { ...recent, undecided } };
       const { failed, requests } = undecided;
       const expected = demotes
-        ? `its scheduler left ${failed} of its latest ${requests} requests to the profiles: deadline, disconnected`
+        ? `its scheduler left ${grouped(failed)} of its latest ${grouped(requests)} requests to the profiles: deadline, disconnected`
         : undefined;
       expect(demotionReason(rule.demote, arms)).toBe(expected);
     },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { grouped } from '../framework/values/grouped.ts';
 import type { ArmReport } from './arm-tally.ts';
 import type { GainReport } from './paired-gain.ts';
 import type { FailureCount } from './recent-failures.ts';
@@ -116,7 +117,7 @@ function failsMore(one: ArmReport, other: ArmReport): string | undefined {
   const pooled = (one.failed + other.failed) / (one.requests + other.requests);
   const error = Math.sqrt(pooled * (1 - pooled) * (1 / one.requests + 1 / other.requests));
   if (!(share - otherShare > STANDARD_ERRORS * error)) return undefined;
-  return `${one.failed} of its ${one.requests} requests failed, but only ${other.failed} of ${other.requests} of the configuration in charge`;
+  return `${grouped(one.failed)} of its ${grouped(one.requests)} requests failed, but only ${grouped(other.failed)} of ${grouped(other.requests)} of the configuration in charge`;
 }
 
 /**
@@ -131,7 +132,7 @@ function failsMoreThanBefore(
   const [now, before] = [shareOf(challenger), shareOf(incumbent)];
   const error = Math.sqrt(varianceOf(challenger) + varianceOf(incumbent));
   if (!(now - before - morePercent / 100 > STANDARD_ERRORS * error)) return undefined;
-  return `${challenger.failed} of its latest ${challenger.requests} requests failed, but only ${incumbent.failed} of ${incumbent.requests} of the configuration in charge before`;
+  return `${grouped(challenger.failed)} of its latest ${grouped(challenger.requests)} requests failed, but only ${grouped(incumbent.failed)} of ${grouped(incumbent.requests)} of the configuration in charge before`;
 }
 
 /**
@@ -143,19 +144,19 @@ function leavesUndecided(
   { requests, failedMorePercent }: PromotionRule['demote'],
 ): string | undefined {
   const { threw = 0 } = challenger.undecided;
-  if (threw > 0) return `its scheduler threw, at ${threw} of its requests`;
+  if (threw > 0) return `its scheduler threw, at ${grouped(threw)} of its requests`;
   if (undecided.requests < requests) return undefined;
   const error = Math.sqrt(varianceOf(undecided));
   if (!(shareOf(undecided) - failedMorePercent / 100 > STANDARD_ERRORS * error)) return undefined;
   // Without counts: those of the arm are of other requests than the latest.
   const reasons = mostFrequentFirst(challenger.undecided).map(([reason]) => reason);
-  return `its scheduler left ${undecided.failed} of its latest ${undecided.requests} requests to the profiles: ${reasons.join(', ')}`;
+  return `its scheduler left ${grouped(undecided.failed)} of its latest ${grouped(undecided.requests)} requests to the profiles: ${reasons.join(', ')}`;
 }
 
 /** Such as `deadline 40, disconnected 2`, the most frequent first. */
 export function reasonsText(undecided: ArmReport['undecided']): string {
   return mostFrequentFirst(undecided)
-    .map(([reason, count]) => `${reason} ${count}`)
+    .map(([reason, count]) => `${reason} ${grouped(count)}`)
     .join(', ');
 }
 
@@ -182,10 +183,10 @@ function answersLater(
   const error = Math.sqrt(one.varianceMs2 / one.count + other.varianceMs2 / other.count);
   const allowedMs = other.meanMs * (1 + worsePercent / 100);
   if (!(one.meanMs - allowedMs > STANDARD_ERRORS * error)) return undefined;
-  return `its answers take ${one.meanMs.toFixed(0)} ms on average (${countText(challenger)}), those of the configuration in charge ${other.meanMs.toFixed(0)} ms (${countText(incumbent)})`;
+  return `its answers take ${grouped(Math.round(one.meanMs))} ms on average (${countText(challenger)}), those of the configuration in charge ${grouped(Math.round(other.meanMs))} ms (${countText(incumbent)})`;
 }
 
 function countText({ latency, aborted }: ArmReport): string {
-  const answers = `${latency.count - aborted} answers`;
-  return aborted === 0 ? answers : `${answers}, ${aborted} aborted before it`;
+  const answers = `${grouped(latency.count - aborted)} answers`;
+  return aborted === 0 ? answers : `${answers}, ${grouped(aborted)} aborted before it`;
 }

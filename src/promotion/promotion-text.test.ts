@@ -33,14 +33,14 @@ it('[O246] says that the last step is taken, and what is compared where nothing 
   expect(text({}).split('\n')).toEqual([
     'mine.yaml decides 100 % of the requests; the rule has taken its last step, and demotes it when its requests fail more often',
     '  shadow     900 requests, 0 failed, 80.0 ms to the first token',
-    '  latest     3 of 900 failed; in charge before it 1 of 8000 failed',
-    '  to keep it write its configuration into the file of --config: a promotion ends with the picker',
+    '  latest     3 of 900 failed; in charge before it 1 of 8,000 failed',
+    '  to keep it, write its configuration into the file of --config: a promotion ends with the picker',
     '',
   ]);
 });
 
 it('[O384] says how to keep it where the last step is taken, and not before', () => {
-  const keep = '  to keep it ';
+  const keep = '  to keep it, ';
   const outcomes = { ...status({}).outcomes, incumbent: arm(40) };
   expect(text({ percent: 95, outcomes })).toContain('when its results get worse\n');
   expect(text({ percent: 95, outcomes })).toContain(keep);
@@ -88,4 +88,17 @@ it('[O246] compares with what is beside it while there is something', () => {
   expect(text({ percent: 50, outcomes })).toContain('  in charge  40 requests, 0 failed, ');
   // A share that has just begun.
   expect(text({ percent: 5 })).toContain('  in charge  0 requests, 0 failed, none answered yet');
+});
+
+it('[O478] marks thousands in counts and times, and says one request as one', () => {
+  const latency = { count: 12_345, meanMs: 3680.24, varianceMs2: 1, waitedMs: 0 };
+  const outcomes = {
+    ...status({}).outcomes,
+    challenger: arm(1),
+    incumbent: { ...arm(12_345), failed: 1234, latency },
+  };
+  expect(text({ percent: 20, outcomes })).toContain(
+    '  shadow     1 request, 0 failed, 80.0 ms to the first token\n' +
+      '  in charge  12,345 requests, 1,234 failed, 3,680.2 ms to the first token\n',
+  );
 });

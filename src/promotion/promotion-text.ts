@@ -1,3 +1,4 @@
+import { grouped } from '../framework/values/grouped.ts';
 import type { ArmReport } from './arm-tally.ts';
 import type { PromotionStatus } from './promotion.ts';
 import { type ArmReports, reasonsText } from './promotion-rule.ts';
@@ -21,7 +22,7 @@ export function promotionText(status: PromotionStatus, dated: (wallMs: number) =
     ({ wallMs, what, shadow: whose, percent: share, by, why }) =>
       `${dated(wallMs)}  ${what.padEnd(8)}  ${whose}  ${share} %  by ${by}: ${why}`,
   );
-  const keep = isAtItsEnd(status) ? [`  to keep it ${TO_KEEP}`] : [];
+  const keep = isAtItsEnd(status) ? [`  to keep it, ${TO_KEEP}`] : [];
   return `${[`${now}; ${ruleText(status)}`, ...waiting, ...arms, ...keep, ...log].join('\n')}\n`;
 }
 
@@ -47,20 +48,24 @@ function ruleText(status: PromotionStatus): string {
 /** Where nothing is left beside the shadow, it is compared with what failed before it. */
 function inCharge(percent: number, { incumbent, recent }: ArmReports): string {
   if (percent < 100 || incumbent.requests > 0) return armText('in charge', incumbent);
-  const counts = ({ requests, failed }: FailureCount) => `${failed} of ${requests} failed`;
+  const counts = ({ requests, failed }: FailureCount) =>
+    `${grouped(failed)} of ${grouped(requests)} failed`;
   return `  latest     ${counts(recent.challenger)}; in charge before it ${counts(recent.incumbent)}`;
 }
 
 const SHOWN_MS = 0.05;
+/** With a mark at thousands, as means of overloaded pools have them. */
+const MS = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 function armText(name: string, arm: ArmReport): string {
   const { requests, failed, aborted, undecided, latency } = arm;
   const { count, meanMs, waitedMs } = latency;
-  const waited = waitedMs < SHOWN_MS ? '' : `, ${waitedMs.toFixed(1)} ms of it waiting here`;
+  const waited = waitedMs < SHOWN_MS ? '' : `, ${MS.format(waitedMs)} ms of it waiting here`;
   const mean =
-    count === 0 ? 'none answered yet' : `${meanMs.toFixed(1)} ms to the first token${waited}`;
-  const left = aborted === 0 ? '' : `, ${aborted} aborted before it`;
+    count === 0 ? 'none answered yet' : `${MS.format(meanMs)} ms to the first token${waited}`;
+  const left = aborted === 0 ? '' : `, ${grouped(aborted)} aborted before it`;
   const reasons = reasonsText(undecided);
   const profiles = reasons === '' ? '' : `, left to its profiles: ${reasons}`;
-  return `  ${name.padEnd(9)}  ${requests} requests, ${failed} failed, ${mean}${left}${profiles}`;
+  const asked = `${grouped(requests)} request${requests === 1 ? '' : 's'}`;
+  return `  ${name.padEnd(9)}  ${asked}, ${grouped(failed)} failed, ${mean}${left}${profiles}`;
 }

@@ -100,6 +100,15 @@ describe('promotion', () => {
     expect(calls.slice(2)).toEqual(['share 25', 'share 50', 'share 95']);
   });
 
+  it('[O479] names the shadow that decides and its share, while one does', () => {
+    const { promotion } = setUp();
+    expect(promotion.promoted).toBeUndefined();
+    promotion.promote('mine', 5);
+    expect(promotion.promoted).toEqual({ shadow: 'mine', percent: 5 });
+    promotion.demote();
+    expect(promotion.promoted).toBeUndefined();
+  });
+
   it('demotes a shadow that regresses, and does not promote it again', () => {
     const { promotion, calls, events, look, has, shows } = setUp();
     shows(BETTER);

@@ -1,5 +1,6 @@
 import { messageOf } from '../framework/error.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
+import { grouped } from '../framework/values/grouped.ts';
 import {
   beginConditions,
   type PromotionCondition,
@@ -52,6 +53,12 @@ export interface PromotionEvent {
   readonly why: string;
 }
 
+export interface PromotedShadow {
+  readonly shadow: string;
+  /** Its share of the requests. */
+  readonly percent: number;
+}
+
 export interface PromotionStatus {
   readonly shadow: string | undefined;
   readonly percent: number;
@@ -94,6 +101,13 @@ export class Promotion {
     this.#automatic = options.rule !== undefined;
     this.#demote = (options.rule ?? promotionRule.parse({ shadow: 'any' })).demote;
     this.#timer = options.clock.setTimer(CHECK_INTERVAL_MS, () => this.#tick());
+  }
+
+  /** Who decides besides the configuration in charge, and how much; undefined for nobody. */
+  get promoted(): PromotedShadow | undefined {
+    return this.#shadow === undefined
+      ? undefined
+      : { shadow: this.#shadow, percent: this.#percent };
   }
 
   status(): PromotionStatus {
@@ -196,7 +210,7 @@ export class Promotion {
     this.#step(
       rule.shadow,
       next,
-      `${requests} requests at ${this.#percent} % without a regression`,
+      `${grouped(requests)} requests at ${this.#percent} % without a regression`,
     );
   }
 

@@ -80,7 +80,7 @@ const PARTS: Readonly<Record<string, { readonly document: unknown; readonly show
           shadow: 'mine.yaml',
           percent: 0,
           by: 'rule',
-          why: '122 of its latest 7328 requests failed',
+          why: '122 of its latest 7,328 requests failed',
         },
       ],
     },
@@ -151,7 +151,7 @@ describe.skipIf(launch === undefined)('what the live page shows of documents and
     await page.getByText('mine.yaml demoted').waitFor();
     // [G204] Its profiles decide in place of its scheduler.
     await page.getByText('left requests to its profiles: deadline 40.').waitFor();
-    await page.getByText('by rule: 122 of its latest 7328 requests failed').waitFor();
+    await page.getByText('by rule: 122 of its latest 7,328 requests failed').waitFor();
     expect(await pageFaults(page)).toEqual([]);
     await context.close();
   });

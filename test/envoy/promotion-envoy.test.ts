@@ -123,7 +123,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
         ['promoted', 50, 'rule'],
       ]);
       expect(events[0]?.why).toMatch(
-        /% better \(95 % interval .*over \d+ decisions, without a fault/,
+        /% better \(95 % interval .*over [\d,]+ decisions, without a fault/,
       );
     },
     LIMIT_MS,

@@ -57,7 +57,8 @@ const BY_IMPORTANCE: readonly string[] = [
 ];
 
 const TABLE_NOTE = `TTFT difference: predicted time to first token where the shadow would send
-requests, minus that where they went; below 0 the shadow is better`;
+requests, minus that where they went; below 0 the shadow is better; in brackets
+its 95 % interval, once there are 5,000 decisions`;
 
 /**
  * The comparison as text: for each shadow a line over all decisions, then one for each kind.
