@@ -52,7 +52,8 @@ export function calibrateCommand(): Command {
     .option('--json', 'print the result as one JSON document', false)
     .action((flags: CalibrateFlags) => {
       if ((flags.steps === undefined) === (flags.points === undefined)) {
-        const message = 'pass either --steps or --points, and not both';
+        const message =
+          'give --steps <csv> or --points <csv>, one of them; `--help` says what is in each';
         throw new ConfigError('calibrate', [{ path: 'options', message }]);
       }
       if (flags.steps === undefined) calibratePoints(flags);

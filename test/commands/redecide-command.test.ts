@@ -117,11 +117,17 @@ describe('pointsman redecide', () => {
   it.each([
     ['"seed":1', '"seed":"x"', /damaged\.jsonl:1:\s+record\.seed: /],
     ['"config":{', '"config":null,"was":{', /damaged\.jsonl:1:\s+record\.config: /],
+    // A line of a trace, given by mistake.
+    [
+      '"e":"capture",',
+      '',
+      /damaged\.jsonl:1:\s+record: has no `e`, so the file is no capture: give what `serve --capture` wrote/,
+    ],
     ['"e":"capture"', '"e":"captured"', /damaged\.jsonl:1:\s+record: `e` is no kind of record/],
     [/"version":\d+/, '"version":999', /damaged\.jsonl:1:\s+record\.version: .*is later than 3/],
     [/"t":\d+(\.\d+)?,/, '', /damaged\.jsonl:1:\s+record\.t: is missing/],
   ])(
-    '[O55] names file, line and field where %s of the first record is %s',
+    '[O55] [O480] names file, line and field where %s of the first record is %s',
     async (was, is, message) => {
       const line = { e: 'capture', version: 1, seed: 1, config: {}, wallMs: 5, t: 0, file: 0 };
       const path = join(folder, 'damaged.jsonl');

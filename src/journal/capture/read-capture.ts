@@ -223,8 +223,14 @@ function parsed(line: string, place: string): CaptureRecord {
     typeof record === 'object' && record !== null && 'e' in record ? record.e : undefined;
   if (kind === 'capture') checkHead(record, place);
   if (typeof kind === 'string' && Object.hasOwn(KINDS, kind)) return record as CaptureRecord;
-  const message = `\`e\` is no kind of record that version ${CAPTURE_VERSION} of the format has`;
-  throw new ConfigError(place, [{ path: 'record', message }]);
+  throw new ConfigError(place, [{ path: 'record', message: unknownKind(kind) }]);
+}
+
+/** A trace given in place of a capture has no kinds of records. */
+function unknownKind(kind: unknown): string {
+  return kind === undefined
+    ? 'has no `e`, so the file is no capture: give what `serve --capture` wrote; `simulate` and `replay` take traces'
+    : `\`e\` is no kind of record that version ${CAPTURE_VERSION} of the format has`;
 }
 
 /** Everything in the file is read by its first record, so a damaged one must not pass. */
