@@ -12,9 +12,9 @@ import { RequestsChart, TtftChart } from './charts.js';
 import { Decisions } from './decisions.js';
 import { Documents } from './documents.js';
 import { clock, count, duration, rate } from './format.js';
-import { connectionClass, connectionWords, HealthNotice } from './picker-health.js';
+import { aboutText, connectionClass, connectionWords, HealthNotice } from './picker-health.js';
 import { PoolTable } from './pool-table.js';
-import { followLatest, pace } from './state.js';
+import { decidedPerSecond, followLatest } from './state.js';
 
 /**
  * @typedef {object} PageProps
@@ -82,16 +82,11 @@ function useKeys(state, changed) {
 
 /** @param {{ state: State }} props */
 function Header({ state }) {
-  const { picker } = state;
-  const named = [
-    ['pool', picker?.pool],
-    ['configuration', picker?.policy],
-  ].flatMap(([what, name]) => (name ? [`${what} ${name}`] : []));
   return h(
     'header',
     { class: 'top' },
     h('h1', null, 'Pointsman'),
-    h('span', { class: 'about' }, named.join(' · ')),
+    h('span', { class: 'about' }, aboutText(state)),
     h(
       'span',
       { class: connectionClass(state), role: 'status' },
@@ -148,7 +143,7 @@ function Tiles({ state }) {
     { class: 'tiles', 'aria-label': 'Now' },
     h(Tile, {
       name: 'Decisions',
-      value: `${rate(pace(state).perSecond)}/s`,
+      value: `${rate(decidedPerSecond(state))}/s`,
       note: refused > 0 ? `${rate(refused)}/s refused` : 'none refused',
       tone: refused > 0 ? 'bad' : '',
     }),

@@ -8,7 +8,7 @@ import { h } from 'preact';
 import { useRef } from 'preact/hooks';
 import { Explained } from './explained.js';
 import { clock, count, duration, isScoreTie, isTie, shortener } from './format.js';
-import { pace } from './state.js';
+import { decidedPerSecond, sampledPerSecond } from './state.js';
 
 const LISTED = 12;
 /** What fits into a row, and into a line or two of an explanation. */
@@ -59,10 +59,10 @@ export function Decisions({ state, changed }) {
 function sampling(state) {
   if (state.paused) return 'paused';
   if (state.hasKeys) return 'paused while the keys are in it';
-  const { perSecond, made, shown } = pace(state);
-  if (made <= shown) return '';
-  const [some, all] = [count((perSecond * shown) / made), count(perSecond)];
-  return some === all ? '' : `a sample: ${some} of ${all} each second`;
+  const [some, all] = [sampledPerSecond(state), decidedPerSecond(state)];
+  // They are of different seconds, so that more may seem to come here than were decided.
+  if (some === undefined || Math.round(some) >= Math.round(all)) return '';
+  return `a sample: ${count(some)} of ${count(all)} each second`;
 }
 
 /** @param {{ state: State, changed: () => void, nameOf: (id: string) => string }} props */

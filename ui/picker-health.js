@@ -21,6 +21,20 @@ function hasTrouble({ connection, health }) {
   return connection === 'live' && health.state !== 'ready';
 }
 
+/**
+ * What decides, and for which pool: a shadow that is promoted stands beside the configuration in charge.
+ * @param {Pick<State, 'picker' | 'promoted'>} state
+ */
+export function aboutText({ picker, promoted }) {
+  const named = [
+    ['pool', picker?.pool],
+    ['configuration', picker?.policy],
+  ].flatMap(([what, name]) => (name ? [`${what} ${name}`] : []));
+  const decides =
+    promoted === undefined ? [] : [`${promoted.shadow} decides ${promoted.percent} %`];
+  return [...named, ...decides].join(' · ');
+}
+
 /** @param {Shown} shown */
 export function connectionWords(shown) {
   const words = CONNECTION_WORDS[shown.connection];

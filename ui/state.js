@@ -30,6 +30,7 @@ const RATE_MESSAGES = 5;
  * @property {Map<string, readonly string[]>} labels by endpoint
  * @property {LiveDecision[]} decisions that are listed, latest first
  * @property {LiveDecision[]} unlisted those that came while the list stood still, latest first
+ * @property {LiveMessage['promoted']} promoted the shadow that decides a part of the requests or all
  * @property {{ made: number, shown: number, seconds: number }[]} paces of the latest messages
  * @property {number} toldMs when the last message was made, in milliseconds since the epoch
  * @property {LiveDecision | undefined} selected
@@ -48,6 +49,7 @@ export function emptyState() {
     picker: undefined,
     totals: undefined,
     health: { state: 'ready', reasons: [] },
+    promoted: undefined,
     steps: [],
     restarts: [],
     pool: { rows: [], notShown: 0 },
@@ -84,6 +86,7 @@ export function receive(state, message) {
   }
   state.totals = totals;
   state.health = health;
+  state.promoted = message.promoted;
   state.refused = refused;
   // A viewer that has just come may get a step twice.
   const last = (state.steps.at(-1)?.wallMs ?? 0) + (state.picker?.stepMs ?? 0) / 2;
@@ -128,13 +131,18 @@ function receivePool(state, pool) {
   state.labels = new Map(pool.rows.map(({ id, labels }) => [id, labels ?? []]));
 }
 
+/** Decisions each second in the latest step, as the chart shows them. @param {State} state */
+export function decidedPerSecond({ steps, picker }) {
+  return (1000 * (steps.at(-1)?.picked ?? 0)) / (picker?.stepMs ?? 1000);
+}
+
 /**
- * How many decisions were made in the last seconds, and how many of them came here.
+ * How many decisions a second came here of late; undefined where none was left out.
  * @param {State} state
  */
-export function pace({ paces }) {
+export function sampledPerSecond({ paces }) {
   const made = paces.reduce((sum, each) => sum + each.made, 0);
   const shown = paces.reduce((sum, each) => sum + each.shown, 0);
   const seconds = paces.reduce((sum, each) => sum + each.seconds, 0);
-  return { perSecond: seconds <= 0 ? 0 : made / seconds, made, shown };
+  return made <= shown || seconds <= 0 ? undefined : shown / seconds;
 }

@@ -9,9 +9,13 @@ type Values = readonly (number | null)[];
 
 /** The page's own files are checked as JavaScript, apart from the rest. */
 const ui = (file: string): string => new URL(`../../ui/${file}`, import.meta.url).href;
-const { emptyState, receive } = (await import(ui('state.js'))) as {
+const { emptyState, receive, decidedPerSecond, sampledPerSecond } = (await import(
+  ui('state.js')
+)) as {
   emptyState(): PageState;
   receive(state: PageState, message: LiveMessage): void;
+  decidedPerSecond(state: PageState): number;
+  sampledPerSecond(state: PageState): number | undefined;
 };
 const { stretches } = (await import(ui('restarts.js'))) as {
   stretches(times: readonly number[], values: Values, begun: readonly number[]): number[][];
@@ -74,4 +78,24 @@ it('[O393] draws no line from the last value of one process to the first of the 
   // Steps without a value are bridged within a process.
   expect(places([1, null, null, 2, null, null, 3, null])).toEqual([[0, 3], [6]]);
   expect(places([null, null, null, null, null, 1, null, 2])).toEqual([[5, 7]]);
+});
+
+it('[O482] counts decisions each second by the step that the chart shows last', () => {
+  const state = emptyState();
+  expect(decidedPerSecond(state)).toBe(0);
+  receive(state, message(100_000, 104_000, true));
+  const busy = { picked: 140, refused: 0, held: 0, failed: 0, ttftMs: null };
+  const next = message(100_000, 105_000, false);
+  const shown = { made: 60, shown: [] };
+  receive(state, { ...next, steps: [{ ...busy, wallMs: 104_500 }], decisions: shown });
+  // 60 in the last second, but 140 in the last step of two seconds.
+  expect(decidedPerSecond(state)).toBe(70);
+  expect(sampledPerSecond(state)).toBe(0);
+});
+
+it('[O482] says of no sample where every decision came to the page', () => {
+  const state = emptyState();
+  receive(state, message(100_000, 104_000, true));
+  receive(state, message(100_000, 105_000, false));
+  expect(sampledPerSecond(state)).toBeUndefined();
 });

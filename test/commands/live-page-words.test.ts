@@ -23,7 +23,7 @@ const columns = (await ui('pool-columns.js')) as {
   sortedRows(state: object): readonly { readonly id: string }[];
 };
 const health = (await ui('picker-health.js')) as Record<
-  'connectionWords' | 'connectionClass' | 'healthSentence',
+  'aboutText' | 'connectionWords' | 'connectionClass' | 'healthSentence',
   (shown: object) => string
 >;
 const { sharedStart, sharedStartOfPods } = (await ui('format.js')) as Record<
@@ -222,4 +222,14 @@ it('[O461] the live page shows the times in a sentence by its own clock, and the
   expect(local(wallMs)).toBe(`the event loop is 728 ms late (p99) since ${clock(wallMs)}; more`);
   expect(local(wallMs + 3 * 86_400_000)).toMatch(/ since 2026-\d\d-\d\d \d\d:\d\d:10; more$/);
   expect(withLocalTimes('at 9999-99-99T99:99Z', wallMs)).toBe('at 9999-99-99T99:99Z');
+});
+
+it('[O479] the live page says at its top which shadow decides how much, beside the configuration', () => {
+  const picker = { pool: 'llama', policy: 'random' };
+  expect(health.aboutText({ picker, promoted: undefined })).toBe(
+    'pool llama · configuration random',
+  );
+  expect(health.aboutText({ picker, promoted: { shadow: 'mine.yaml', percent: 20 } })).toBe(
+    'pool llama · configuration random · mine.yaml decides 20 %',
+  );
 });

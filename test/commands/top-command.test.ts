@@ -55,6 +55,12 @@ it('[O10] [O237] follows the picker, and keeps the rows that a message leaves ou
   });
   const text = state === undefined ? '' : topText(state, { lines: 16, columns: 160 });
   expect(text).toContain('… and 2 more endpoints');
+  // [O479] Who decides stands at the top.
+  const promoted = { shadow: 'mine.yaml', percent: 20 };
+  const changed = state && { ...state, message: { ...state.message, promoted } };
+  expect(changed && topText(changed, { lines: 16, columns: 160 })).toMatch(
+    /^pool llama · configuration default · mine\.yaml decides 20 % · pointsman \d/,
+  );
   // [O237] What matters most is left where a terminal is narrow.
   const narrow = state === undefined ? '' : topText(state, { lines: 16, columns: 80 });
   for (const line of narrow.split('\n')) expect(line.length).toBeLessThanOrEqual(80);

@@ -75,7 +75,7 @@ export function topText(state: TopState, { lines: linesMax, columns }: TopSize):
   const shown = fittingRows(sorted, linesLeft);
   const hidden = rows.length - shown.length + notShown;
   const lines = [
-    headLine(picker),
+    headLine(picker, message.promoted),
     ...troubles,
     '',
     `in flight ${totals.inFlight}   waiting here ${totals.waiting}   endpoints ${totals.endpoints}${healthOf(state)}`,
@@ -114,12 +114,17 @@ function refusedLines({ refused: [latest] = [], wallMs }: LiveMessage): readonly
   ];
 }
 
-function headLine({ pool, policy, version }: LivePicker): string {
+function headLine(
+  { pool, policy, version }: LivePicker,
+  promoted: LiveMessage['promoted'],
+): string {
   const named = [
     ['pool', pool],
     ['configuration', policy],
   ].flatMap(([what, name]) => (name === '' ? [] : [`${what} ${name}`]));
-  return [...named, `pointsman ${version}`].join(' · ');
+  const decides =
+    promoted === undefined ? [] : [`${promoted.shadow} decides ${promoted.percent} %`];
+  return [...named, ...decides, `pointsman ${version}`].join(' · ');
 }
 
 function requestLines({ steps, picker }: TopState, columns: number): readonly string[] {

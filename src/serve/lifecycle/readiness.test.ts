@@ -82,7 +82,7 @@ describe('readiness', () => {
       ok: true,
       state: 'degraded',
       reasons: [
-        '1 of 2 endpoints are ejected because they fail',
+        '1 of 2 endpoints is ejected because it fails',
         'the scheduler mine is gone (refused): the profiles decide',
       ],
     });

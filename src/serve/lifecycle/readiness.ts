@@ -101,6 +101,11 @@ function whyNotReady(
   ];
 }
 
+function ejectedText(ejected: number, endpoints: number): string {
+  const is = ejected === 1 ? 'is ejected because it fails' : 'are ejected because they fail';
+  return `${ejected} of ${endpoints} endpoints ${is}`;
+}
+
 function whyDegraded(parts: ReadinessParts, { endpoints, fresh }: Numbers): readonly string[] {
   const { discovery, kubernetes, reload, election, process, picker, replica } = parts;
   const { ejector, pool } = picker;
@@ -112,7 +117,7 @@ function whyDegraded(parts: ReadinessParts, { endpoints, fresh }: Numbers): read
     ...(fresh < endpoints && isSampled(pool)
       ? [`${fresh} of ${endpoints} endpoints have a fresh sample`]
       : []),
-    ...(ejected > 0 ? [`${ejected} of ${endpoints} endpoints are ejected because they fail`] : []),
+    ...(ejected > 0 ? [ejectedText(ejected, endpoints)] : []),
     ...schedulerTrouble(picker.replacement()),
     ...(unresolved > 0
       ? [`${unresolved} of ${namesOf(parts).length} host names cannot be resolved`]

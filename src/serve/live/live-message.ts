@@ -1,4 +1,5 @@
 import type { ExplainedProfile, Explanation } from '../../journal/explain/explanation.ts';
+import type { PromotedShadow } from '../../promotion/promotion.ts';
 import type { Readiness } from '../admin/admin-routes.ts';
 
 /** What the live page and `pointsman top` read from `/debug/live`: one object for each event. */
@@ -9,6 +10,8 @@ export interface LiveMessage {
   readonly picker?: LivePicker;
   readonly totals: LiveTotals;
   readonly health: LiveHealth;
+  /** The shadow that decides a part of the requests or all; left out for none. */
+  readonly promoted?: PromotedShadow;
   /** Steps that have ended since the last message, oldest first; all that are kept in the first. */
   readonly steps: readonly LiveStep[];
   /** Left out where the pool is large and was sent a moment ago. */
@@ -97,7 +100,10 @@ export interface LiveEndpoint {
     readonly waiting: number;
     readonly kv: number;
   } | null;
-  /** Share of prompt tokens that were expected in the cache, about the last minute. */
+  /**
+   * Share of prompt tokens that were expected in the cache, about the last minute; null where nothing
+   * was sent, or nothing is known of caches.
+   */
   readonly hitRate: number | null;
   readonly state: 'ok' | 'new' | 'stale' | 'not scraped' | 'ejected';
   /** Why it is in this state, where it is not `ok`. */

@@ -10,19 +10,20 @@ import type { EndpointId } from '../../framework/endpoint.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { PromotedShadow } from '../../promotion/promotion.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { LiveCounts } from './live-counts.ts';
 import type { LiveHealth } from './live-message.ts';
 import { LiveSource } from './live-source.ts';
 
-function setUp(servers: Readonly<Record<string, Partial<FakeServer>>>) {
+function setUp(servers: Readonly<Record<string, Partial<FakeServer>>>, config = 'default') {
   const clock = new SimulatedClock({ epoch: Date.UTC(2030, 0, 1) });
   const network = new FakeServers(clock);
   const counts = new LiveCounts(clock);
   const recorder = new DecisionRecorder({ clock });
   const picker = new EndpointPicker({
-    plan: planFrom('default'),
+    plan: planFrom(config),
     runtime: { clock, random: seededRandom(1), network },
     subscribers: [recorder, counts],
   });
@@ -181,5 +182,29 @@ it('[O436] says in each message what /readyz says at that time', () => {
   expect(source.first().health).toEqual({ state: 'ready', reasons: [] });
   health = { state: 'not ready', reasons: ['the picker is draining'] };
   expect(source.next().health).toEqual(health);
+  picker.stop();
+});
+
+it('[O479] says in each message which shadow decides how much, while one does', () => {
+  const { picker, parts } = setUp({});
+  let promoted: PromotedShadow | undefined;
+  const source = new LiveSource({ ...parts, promoted: () => promoted });
+  source.begin();
+  expect(source.first()).not.toHaveProperty('promoted');
+  promoted = { shadow: 'mine.yaml', percent: 20 };
+  expect(source.next().promoted).toEqual({ shadow: 'mine.yaml', percent: 20 });
+  promoted = undefined;
+  expect(source.next()).not.toHaveProperty('promoted');
+  picker.stop();
+});
+
+it.each([
+  ['default', 0],
+  ['least-request', null],
+])('[O481] with the configuration %s the hit rate of a new prompt is %s', (config, rate) => {
+  const { picker, source } = setUp({ busy: {} }, config);
+  picker.route(makeRequest());
+  source.begin();
+  expect(source.first().pool?.rows[0]?.hitRate).toBe(rate);
   picker.stop();
 });

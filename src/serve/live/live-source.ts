@@ -3,6 +3,7 @@ import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
 import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { PromotedShadow } from '../../promotion/promotion.ts';
 import { latestDecisions } from './latest-decisions.ts';
 import { type LiveCounts, STEP_MS } from './live-counts.ts';
 import type { LiveHealth, LiveMessage, LivePicker, LivePool, LiveRefusal } from './live-message.ts';
@@ -28,6 +29,8 @@ export interface LiveSourceParts {
   readonly viewers: () => number;
   /** What `/readyz` says. */
   readonly health: () => LiveHealth;
+  /** The shadow that decides a part of the requests or all. */
+  readonly promoted?: () => PromotedShadow | undefined;
   readonly about: Omit<LivePicker, 'version' | 'stepMs' | 'startedMs' | 'explains'>;
 }
 
@@ -92,8 +95,9 @@ export class LiveSource implements MessageSource {
     };
   }
 
-  #frame(): Pick<LiveMessage, 'wallMs' | 'totals' | 'health' | 'refused'> {
+  #frame(): Pick<LiveMessage, 'wallMs' | 'totals' | 'health' | 'promoted' | 'refused'> {
     const { picker, clock, viewers, router } = this.#parts;
+    const promoted = this.#parts.promoted?.();
     const { state, reasons } = this.#parts.health();
     const endpoints = picker.pool.snapshot();
     const { ledger } = picker;
@@ -110,6 +114,7 @@ export class LiveSource implements MessageSource {
         viewers: viewers(),
       },
       health: { state, reasons },
+      ...(promoted !== undefined && { promoted }),
       ...this.#refused(),
     };
   }

@@ -65,7 +65,8 @@ function rowOf(
   const { requests, pendingPrefillTokens } = picker.ledger.load(endpoint);
   const lost = picker.ledger.lost(endpoint);
   const role = endpoint.labels.get(ROLE_LABEL);
-  const hitRate = hits.rate(endpoint, now);
+  // Where no plugin counts cached tokens, nothing is known of hits: 0 % would be wrong.
+  const hitRate = picker.prefixSource() === undefined ? undefined : hits.rate(endpoint, now);
   return {
     id,
     address,
