@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
+import { inLongRuns } from '../../test/support/long-runs.ts';
 import { DEFAULT_CONFIG, madeCapture } from '../../test/support/made-capture.ts';
 import { decidedOtherwise, REDECIDE_OPTIONS, redecideAll } from '../../test/support/redecided.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 
-it.each([1, 2])(
+it.each([1, ...inLongRuns(2)])(
   '[Q338] a capture gives the same decisions again where servers have shown how many requests they run at a time, seed %i',
   async (seed) => {
     let known = 0;

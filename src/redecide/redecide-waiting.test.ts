@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { inLongRuns } from '../../test/support/long-runs.ts';
 import { DEFAULT_CONFIG, madeCapture, SEED } from '../../test/support/made-capture.ts';
 import { decidedOtherwise, REDECIDE_OPTIONS, redecideAll } from '../../test/support/redecided.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
@@ -11,7 +12,7 @@ const IMPATIENT = DEFAULT_CONFIG.replace('{enabled: true}', '{enabled: true, max
 const CONFIGURATION = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';
 
 describe('a capture with requests that waited, decided again', () => {
-  it.each([1, 2])(
+  it.each([1, ...inLongRuns(2)])(
     '[Q15] gives the same decisions where requests have waited, seed %i',
     async (seed) => {
       const long = { tokensPerBlock: 4000, commonBlocks: 9 };
@@ -35,7 +36,7 @@ describe('a capture with requests that waited, decided again', () => {
     },
   );
 
-  it.each([3, 4])(
+  it.each([3, ...inLongRuns(4)])(
     '[Q152] gives the same decisions where a tenant crowds out another, seed %i',
     async (seed) => {
       const busy = { tokensPerBlock: 400, openMax: 400, tenants: 2 };
@@ -84,7 +85,7 @@ describe('a capture with requests that waited, decided again', () => {
     expect(timeouts(await redecideAll(records, { ...REDECIDE_OPTIONS, config }))).toBe(0);
   });
 
-  it.each([2, 4])(
+  it.each([2, ...inLongRuns(4)])(
     '[V530] ejects none sooner because a request has waited too long, seed %i',
     async (seed) => {
       const lossy = { tokensPerBlock: 400, commonBlocks: 9, openMax: 60, lost: 0.03 };
@@ -93,7 +94,7 @@ describe('a capture with requests that waited, decided again', () => {
     },
   );
 
-  it.each([1, 2, 3])(
+  it.each([1, ...inLongRuns(2, 3)])(
     '[V132] ejects the same endpoints at the same requests, seed %i',
     async (seed) => {
       const rest = 'plugins: [{type: running-requests-size-scorer}]\n';
@@ -119,7 +120,7 @@ describe('a capture with requests that waited, decided again', () => {
     },
   );
 
-  it.each([1, 2, 3])(
+  it.each([1, ...inLongRuns(2, 3)])(
     '[V132] tries an ejected endpoint at the same requests where requests wait, seed %i',
     async (seed) => {
       const ejecting = `${NAMED_CONFIGS.get('default')}\nejection: {backoffMs: 500}\n`;
@@ -134,7 +135,7 @@ describe('a capture with requests that waited, decided again', () => {
     },
   );
 
-  it.each([1, 2, 3])(
+  it.each([1, ...inLongRuns(2, 3)])(
     '[V216] is of the decisions of a picker in which none may wait where none had to, seed %i',
     (seed) => {
       const waiting = `${NAMED_CONFIGS.get('default')}\nejection: {backoffMs: 500}\n`;

@@ -89,12 +89,13 @@ const KNOWN = '10.0.0.0:8000';
 describe('who may write to the subject of the replicas', () => {
   it('[V138] cannot make a picker hold more than so many requests and blocks of prompts', () => {
     const bookings = new Bookings();
-    const held = Array.from({ length: 1000 }, () => bookings.held(promptOf(60_000)).count);
+    const prompt = promptOf(60_000);
+    const held = Array.from({ length: 1000 }, () => bookings.held(prompt).count);
     expect(held.filter((count) => count > 0)).toHaveLength(133);
     for (let n = 0; n < OPEN_MAX; n++) expect(bookings.takesRequest(0)).toBe(true);
     expect(bookings.takesRequest(0)).toBe(false);
     for (const count of held) bookings.release(count);
-    expect(bookings.held(promptOf(60_000)).count).toBe(60_000);
+    expect(bookings.held(prompt).count).toBe(60_000);
   });
 
   it('[V370] leaves room for the requests of other replicas, however many it claims', () => {

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
+import { inLongRuns } from '../support/long-runs.ts';
 import { faultStorm } from '../support/storms/fault-storm.ts';
 
 const REQUESTS = 20_000;
 
-it.each([1, 2, 3])(
+it.each([1, ...inLongRuns(2, 3)])(
   '[V39] leaves nothing in the ledger after 20,000 requests with faults of every kind, seed %i',
   (seed) => {
     const { drift, twice, decided, refused, expired, faults, ejections, lastedMs } = faultStorm(

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { inLongRuns } from '../support/long-runs.ts';
 import { decidedOtherwise, REDECIDE_OPTIONS, redecideAll } from '../support/redecided.ts';
 import { MANNERS } from '../support/storms/lying-server.ts';
 import { memoryStorm } from '../support/storms/memory-storm.ts';
@@ -10,7 +11,7 @@ const QUIET_MS = 5000;
 const LONG_MS = 100_000;
 
 describe('requests that wait for servers that are short of memory', () => {
-  it.each(MANNERS.flatMap((manner) => [1, 2].map((seed) => ({ manner, seed }))))(
+  it.each(MANNERS.flatMap((manner) => [1, ...inLongRuns(2)].map((seed) => ({ manner, seed }))))(
     '[Q247] all end, and none waits while nothing is computed, where servers say $manner, seed $seed',
     ({ manner, seed }) => {
       const result = memoryStorm({ ...SIZE, seed, manner });
@@ -29,14 +30,17 @@ describe('requests that wait for servers that are short of memory', () => {
     },
   );
 
-  it.each([6, 7])('[Q152] of twenty tenants are decided again the same, seed %i', async (seed) => {
-    const { capture } = memoryStorm({ ...SIZE, seed, tenants: 20, hasFaults: seed === 6 });
-    expect(capture.some((record) => record.e === 'q' && record.crowdedOut === true)).toBe(true);
-    const decided = await redecideAll(capture, REDECIDE_OPTIONS);
-    expect(decidedOtherwise(decided)).toEqual([]);
-  });
+  it.each([6, ...inLongRuns(7)])(
+    '[Q152] of twenty tenants are decided again the same, seed %i',
+    async (seed) => {
+      const { capture } = memoryStorm({ ...SIZE, seed, tenants: 20, hasFaults: seed === 6 });
+      expect(capture.some((record) => record.e === 'q' && record.crowdedOut === true)).toBe(true);
+      const decided = await redecideAll(capture, REDECIDE_OPTIONS);
+      expect(decidedOtherwise(decided)).toEqual([]);
+    },
+  );
 
-  it.each([1, 2, 3, 4])(
+  it.each([1, 2, ...inLongRuns(3, 4)])(
     '[Q247] all end where servers lie in turn, stop, crash, leave and come back, and are decided again the same, seed %i, with adapters where it is even',
     async (seed) => {
       const adapters = seed % 2 === 0 ? { adapters: 20 } : {};

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { envoyBinary, eventually } from '../../bench/support/stack.ts';
+import { isLong } from '../support/long-runs.ts';
 import { PROGRAM } from '../support/programs/program.ts';
 
 /**
@@ -23,7 +24,6 @@ import { PROGRAM } from '../support/programs/program.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 const folder = join(root, 'docs/tutorials');
-const isLong = process.env['POINTSMAN_LONG_TESTS'] === '1';
 /** The others take one and a half minutes: `npm run test:tutorials` and `npm run test:long`. */
 const tutorials = readdirSync(folder).filter(
   (file) => file.endsWith('.md') && (isLong || file === 'first-decision.md'),

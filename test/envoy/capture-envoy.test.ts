@@ -22,6 +22,7 @@ import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { startStubPool } from '../../stub-server/pool.ts';
 import { tellFigure } from '../support/figure.ts';
+import { isLong } from '../support/long-runs.ts';
 import { PROGRAM } from '../support/programs/program.ts';
 
 const binary = await envoyBinary();
@@ -31,7 +32,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const options = { catalogue: EMBEDDED_CATALOGUE, randomOf: seededRandom };
 const SECRET = 'the words that nobody may find';
 /** `npm run test:long` makes the long run with the promised figure. */
-const REQUESTS = process.env['POINTSMAN_LONG_TESTS'] === '1' ? 100_000 : 1500;
+const REQUESTS = isLong ? 100_000 : 1500;
 
 const BY_SESSION = `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig

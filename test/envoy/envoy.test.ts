@@ -13,6 +13,7 @@ import {
 } from '../../bench/support/stack.ts';
 import type { EnvoyConfigOptions } from '../../src/lab/envoy/render-config.ts';
 import { startServe } from '../../src/serve/serve.ts';
+import { isLong } from '../support/long-runs.ts';
 import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 import { withSubsetFilter } from '../support/subset-filter.ts';
 
@@ -32,7 +33,7 @@ function post(url: string, body: string, headers: Record<string, string> = {}): 
 }
 
 /** Each is awaited before the next. */
-const KEPT_ALIVE = process.env['POINTSMAN_LONG_TESTS'] === '1' ? 5000 : 500;
+const KEPT_ALIVE = isLong ? 5000 : 500;
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 

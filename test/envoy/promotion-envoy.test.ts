@@ -12,6 +12,7 @@ import { promotionRule } from '../../src/promotion/promotion-rule.ts';
 import { shadowFrom } from '../../src/shadow/shadow-data.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
+import { isLong } from '../support/long-runs.ts';
 
 const binary = await envoyBinary();
 const fixtures = join(import.meta.dirname, '../fixtures/schedulers');
@@ -29,7 +30,6 @@ const FACTOR = 100;
  * run test:long`.
  */
 const DECISIONS = 5000;
-const isLong = process.env['POINTSMAN_LONG_TESTS'] === '1';
 
 describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-promotion-'));

@@ -21,6 +21,7 @@ import type { ShadowStatus } from '../../src/shadow/start-shadow.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
 import { tellFigure } from '../support/figure.ts';
+import { isLong } from '../support/long-runs.ts';
 import { PROGRAM } from '../support/programs/program.ts';
 
 const binary = await envoyBinary();
@@ -29,7 +30,7 @@ const MISBEHAVING = ['crashing', 'hanging', 'nonsense'].map((name) =>
   join(fixtures, `${name}.yaml`),
 );
 /** With `npm run test:long` it is the number that the specification names. */
-const REQUESTS = process.env['POINTSMAN_LONG_TESTS'] === '1' ? 100_000 : 1200;
+const REQUESTS = isLong ? 100_000 : 1200;
 /** Against a set-up that hangs: one that loads eight pickers may take minutes on a busy machine. */
 const LIMIT_MS = REQUESTS * 20 + 600_000;
 const LOAD_ATTEMPTS = 16_000;

@@ -6,9 +6,12 @@ import {
   type Seen,
   WITH_FILTERS,
 } from '../../../test/support/explain-bed.ts';
+import { isLong } from '../../../test/support/long-runs.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { ScoreTerms } from '../../framework/scheduling.ts';
 import { explanationText } from './explanation-text.ts';
+
+const REQUESTS = isLong ? 1500 : 500;
 
 const THREE_AT_RANDOM = `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
@@ -26,7 +29,7 @@ describe('a recorded decision', () => {
     ['sticky', 5],
   ])('is explained with the scores it had, to the last bit', (config, seed) => {
     const test = recordedPicker(config);
-    for (const { id, endpoint, score, candidates, targets } of drive(test, seed, 1500)) {
+    for (const { id, endpoint, score, candidates, targets } of drive(test, seed, REQUESTS)) {
       const explanation = test.explained(id);
       const profile = explanation?.profiles.at(-1);
       expect(explanation?.outcome).toMatchObject({ kind: 'picked', endpoint, score });
@@ -72,7 +75,7 @@ describe('a recorded decision', () => {
     (config, seed) => {
       const test = recordedPicker(config, { endpointsMax: 3 });
       let left = 0;
-      for (const { id, endpoint, score, candidates, targets } of drive(test, seed, 1500)) {
+      for (const { id, endpoint, score, candidates, targets } of drive(test, seed, REQUESTS)) {
         const explanation = test.explained(id);
         const profile = explanation?.profiles.at(-1);
         expect(explanation?.outcome).toMatchObject({ kind: 'picked', endpoint, score });
@@ -87,7 +90,7 @@ describe('a recorded decision', () => {
         for (const [, total] of others) expect(total).toBeLessThanOrEqual(third);
         left += others.length;
       }
-      expect(left).toBeGreaterThan(1500);
+      expect(left).toBeGreaterThan(REQUESTS);
     },
   );
 
@@ -125,7 +128,7 @@ describe('a recorded decision', () => {
   it('is explained by the plan that made it, whatever plans came after', () => {
     const plans = ['reference-default', WITH_FILTERS, 'sticky', 'default'];
     const test = recordedPicker('default');
-    const seen = drive(test, 8, 1500, (n) => {
+    const seen = drive(test, 8, REQUESTS, (n) => {
       // Often enough that a plan's numbers would run over, were they to go on from those before it.
       if (n % 7 === 6) test.adopt(plans[((n - 6) / 7) % plans.length] ?? '');
     });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isLong } from '../../../test/support/long-runs.ts';
 import { runCapacityStorm } from '../../../test/support/storms/capacity-storm.ts';
 import { runPartedStorm } from '../../../test/support/storms/parted-storm.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
@@ -14,6 +15,7 @@ schedulingProfiles: [{name: default, plugins: [{pluginRef: queue-scorer}]}]
 ${more}
 `;
 
+const PICKS = isLong ? 10_000 : 4000;
 const REQUEST = { model: 'm', promptTokens: 100 };
 
 function pickerOf(more: string): ReturnType<typeof createPicker> {
@@ -35,9 +37,9 @@ describe('capacity', () => {
   ])(
     '[Q100] is never exceeded, with kills, removals and returns of endpoints: waits $waits, seed $seed',
     ({ waits, seed }) => {
-      const result = runCapacityStorm({ seed, picks: 20_000, waits });
+      const result = runCapacityStorm({ seed, picks: 2 * PICKS, waits });
       expect(result).toMatchObject({ overshot: 0, lost: 0 });
-      expect(result.placed).toBeGreaterThan(10_000);
+      expect(result.placed).toBeGreaterThan(PICKS);
       expect(waits ? result.waited : result.refused).toBeGreaterThan(1000);
     },
   );
@@ -45,7 +47,7 @@ describe('capacity', () => {
   it.each([2, 3, 4])(
     '[O156] is never exceeded by %i pickers with a part each, with kills and lost messages',
     (pickers) => {
-      const storm = { seed: 40 + pickers, picks: 10_000, pickers };
+      const storm = { seed: 40 + pickers, picks: PICKS, pickers };
       const parted = runPartedStorm({ ...storm, hasParts: true });
       expect(parted).toMatchObject({ overshot: 0, most: 7 });
       expect(parted.refused).toBeGreaterThan(100);

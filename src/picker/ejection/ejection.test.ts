@@ -7,12 +7,26 @@ import {
   POLICIES,
   SERVERS,
 } from '../../../test/support/ejection-bed.ts';
+import { inLongRuns } from '../../../test/support/long-runs.ts';
 import { DEFAULT_EJECTION } from './ejection-plan.ts';
 
 const FAULTS: readonly Fault[] = ['refuses', 'hangs', 'stuck', 'fails-30-percent', 'breaks off'];
-const CASES = Object.keys(POLICIES).flatMap((policy) =>
-  FAULTS.map((fault) => [fault, policy] as const),
-);
+/** Each fault under one of the policies; in long runs under all of them. */
+const CASES = FAULTS.flatMap((fault, at) => {
+  const [policy = '', ...others] = inTurn(Object.keys(POLICIES), at);
+  return [policy, ...inLongRuns(...others)].map((name) => [fault, name] as const);
+});
+/** Each policy with and without streaming; in other runs than long ones with one of these. */
+const WAYS = Object.keys(POLICIES).flatMap((name, at) => {
+  const [streaming, other] = inTurn([true, false] as const, at);
+  return [streaming, ...inLongRuns(other)].map((each) => [name, each === true] as const);
+});
+
+/** The values, of which another one is the first at each place. */
+function inTurn<Value>(values: readonly Value[], at: number): readonly Value[] {
+  const first = at % values.length;
+  return [...values.slice(first), ...values.slice(0, first)];
+}
 
 /** A configuration that names so many endpoints for each request. */
 const policyOf = (
@@ -178,11 +192,7 @@ schedulingProfiles: [{ name: default, plugins: [{ pluginRef: by-label }, { plugi
     expect(bed.isOut(4)).toBe(false);
   });
 
-  it.each(
-    Object.keys(POLICIES).flatMap((name) =>
-      [true, false].map((streaming) => [name, streaming] as const),
-    ),
-  )(
+  it.each(WAYS)(
     '[V143] costs at most 0.1 percent of the requests of half a minute where it hangs, and is back with its first scrape: policy %s, streaming %s',
     (name, streaming) => {
       const bed = new EjectionBed({ policy: POLICIES[name] ?? '', streaming });
@@ -203,11 +213,7 @@ schedulingProfiles: [{ name: default, plugins: [{ pluginRef: by-label }, { plugi
     },
   );
 
-  it.each(
-    Object.keys(POLICIES).flatMap((name) =>
-      [true, false].map((streaming) => [name, streaming] as const),
-    ),
-  )(
+  it.each(WAYS)(
     '[V150] costs at most 0.1 percent of the requests of half a minute, also where it ends what is under way: policy %s, streaming %s',
     (name, streaming) => {
       const bed = new EjectionBed({ policy: POLICIES[name] ?? '', streaming });
@@ -238,11 +244,7 @@ schedulingProfiles: [{ name: default, plugins: [{ pluginRef: by-label }, { plugi
     },
   );
 
-  it.each(
-    Object.keys(POLICIES).flatMap((name) =>
-      [true, false].map((streaming) => [name, streaming] as const),
-    ),
-  )(
+  it.each(WAYS)(
     '[V151] is not one of a pool that has too much to do, whose scrapes and first tokens are late: policy %s, streaming %s',
     (name, streaming) => {
       const bed = new EjectionBed({ policy: POLICIES[name] ?? '', streaming });
