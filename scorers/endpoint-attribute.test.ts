@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { CUSTOM_METRICS } from '../src/framework/endpoint-attributes.ts';
+import { CUSTOM_METRICS, GPU_UTILIZATION } from '../src/framework/endpoint-attributes.ts';
 import { endpointAttributeFilter } from '../src/plugins/filters/endpoint-attribute.ts';
-import { type EndpointFields, makeContext, makePool, makeRuntime } from '../test/makers.ts';
+import { type EndpointFields, makeContext, makePool, makeRuntime, NEVER } from '../test/makers.ts';
 import { endpointAttribute } from './endpoint-attribute.ts';
 
 const heat = (value: number): EndpointFields => ({
@@ -29,6 +29,21 @@ describe('endpoint-attribute-scorer', () => {
   it('scores over a fixed range, and holds what is outside at its ends', () => {
     const normalization = { fixedRange: { min: 60, max: 80 } };
     expect(scores({ type: 'linear_higher_is_better', normalization })).toEqual([0, 0, 1, 0]);
+  });
+
+  it('[D619] knows how busy GPUs are where the page of the server itself is not read', () => {
+    const busy = (share: number): EndpointFields => ({
+      sampledAt: NEVER,
+      attributes: [[GPU_UTILIZATION as never, share]],
+    });
+    const algorithm = { type: 'linear_lower_is_better' };
+    for (const attributeKey of ['GPUUtilization', 'GPUUtilization/dcgm-extractor']) {
+      const config = endpointAttribute.config.parse({ attributeKey, algorithm });
+      const { score } = endpointAttribute.create(config, makeRuntime());
+      expect(score(makePool([busy(0.9), busy(0.1)]), makeContext())).toEqual([0, 1]);
+    }
+    const unscraped = heat(20);
+    expect(scores(algorithm, makePool([{ ...unscraped, sampledAt: NEVER }, heat(60)]))[0]).toBe(0);
   });
 
   it('gives all the same to equals', () => {

@@ -7,12 +7,14 @@ import {
 } from '../../framework/endpoint-attributes.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
+const GPU = 'GPUUtilization';
+
 /** Metrics of servers and GPUs, by the reference's names. */
 const STANDARD: ReadonlyMap<string, (endpoint: Endpoint) => number | undefined> = new Map<
   string,
   (endpoint: Endpoint) => number | undefined
 >([
-  ['GPUUtilization', (endpoint) => endpoint.attribute(GPU_UTILIZATION)],
+  [GPU, (endpoint) => endpoint.attribute(GPU_UTILIZATION)],
   ['WaitingQueueSize', ({ metrics }) => metrics.waitingQueueSize],
   ['RunningRequestsSize', ({ metrics }) => metrics.runningRequests],
   ['KVCacheUsagePercent', ({ metrics }) => metrics.kvCacheUsage],
@@ -21,7 +23,7 @@ const STANDARD: ReadonlyMap<string, (endpoint: Endpoint) => number | undefined> 
 /**
  * A number of an endpoint by name: one of its labels, a custom metric that the configuration reads
  * from the server's metrics page, or a standard one. Undefined where there is none, or for a metric
- * where the sample is not fresh.
+ * of the server where the sample is not fresh.
  */
 export function numericAttribute(
   endpoint: Endpoint,
@@ -30,10 +32,12 @@ export function numericAttribute(
 ): number | undefined {
   const label = endpoint.attribute(LABEL_ATTRIBUTES).get(name);
   if (typeof label === 'number') return label;
-  if (!isFresh(endpoint, now)) return undefined;
-  const custom = endpoint.attribute(CUSTOM_METRICS);
   // The reference writes some names with the producer of the value:
   // `GPUUtilization/dcgm-extractor`.
   const [plain = name] = name.split('/', 1);
+  // It comes from another page than the sample, which may be old or missing.
+  if (!isFresh(endpoint, now))
+    return plain === GPU ? endpoint.attribute(GPU_UTILIZATION) : undefined;
+  const custom = endpoint.attribute(CUSTOM_METRICS);
   return custom.get(name) ?? custom.get(plain) ?? STANDARD.get(plain)?.(endpoint);
 }
