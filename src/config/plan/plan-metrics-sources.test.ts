@@ -83,6 +83,18 @@ describe('[D515] metrics sources', () => {
     expect(readingsOf({ plugins, dataLayer })).toEqual({ side: undefined });
   });
 
+  test('[D618] read by one extractor each where the section says nothing, and adds nothing', () => {
+    const plugins = [source('one'), source('two', { path: '/more' })];
+    const dataLayer = { injectDefaults: false };
+    const config = { plugins, dataLayer };
+    expect(readingsOf(config)).toEqual({ one: ['vllm'], two: ['vllm'] });
+    const { effective } = load(JSON.stringify(config), '');
+    expect(load(JSON.stringify(effective), '').effective).toEqual(effective);
+    const extractors = [{ defaultEngine: 'sglang' }];
+    const beside = [source('own', { extractors }), source('two', { path: '/more' })];
+    expect(readingsOf({ plugins: beside, dataLayer })).toEqual({ own: ['sglang'], two: ['vllm'] });
+  });
+
   test('and extractors that nothing names are left out, with a note', () => {
     const plugins = [source('side'), extractor('sg', 'sglang'), { type: EXTRACTOR }];
     expect(readingsOf({ plugins })).toEqual({ [SOURCE]: undefined });

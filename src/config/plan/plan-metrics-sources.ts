@@ -34,8 +34,10 @@ export function planMetricsSources(
   const named = namedReadings(section, TYPES, table);
   const usual = section.injectDefaults ? usualReading(named, table) : [];
   const all = [...usual, ...named];
-  // Without both, as in a configuration that was filled in, each listed source reads.
-  if (all.length === 0) return;
+  if (all.length === 0) {
+    readAlike(table);
+    return;
+  }
   const readings = all.filter(({ extractors }) => all.length === 1 || extractors.length > 0);
   const to = { table, notes };
   leaveOutSources(
@@ -51,6 +53,26 @@ export function planMetricsSources(
   const isAlone = readings.length === 1 && plannedOf(CLUSTER_SOURCE, table).length === 0;
   if (isAlone && extractors.length === 1) return;
   bindExtractors(readings, table);
+}
+
+/**
+ * Where nothing is named or added, as in a configuration that was filled in, each listed source
+ * reads: several read by one extractor, so that what the first finds counts.
+ */
+function readAlike(table: PluginTable): void {
+  const all = plannedOf(METRICS_SOURCE, table);
+  const without = all.filter(({ config }) => !hasExtractors(config));
+  if (all.length < 2 || without.length === 0) return;
+  table.inject(METRICS_EXTRACTOR);
+  const extractors = [METRICS_EXTRACTOR];
+  bindExtractors(
+    without.map(({ name }) => ({ source: name, extractors })),
+    table,
+  );
+}
+
+function hasExtractors(config: unknown): boolean {
+  return (config as { readonly extractors?: unknown }).extractors !== undefined;
 }
 
 /** The source that the reference adds, where it reads a page that no other one reads. */
