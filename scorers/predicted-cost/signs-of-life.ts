@@ -1,8 +1,8 @@
-import { type Endpoint, METRICS_STALE_MS } from '../../src/framework/endpoint.ts';
+import { type Endpoint, oldAgeMs } from '../../src/framework/endpoint.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 
-/** Samples of all endpoints may be old where they are scraped seldom: so many times as old. */
-const TIMES_USUAL = 2;
+/** Samples of an endpoint may be old: so many times as old as they have been. */
+const TIMES_OLDEST = 2;
 /** Nobody scrapes so seldom: without a sign for so long, an endpoint is unknown. */
 const USUAL_MAX_MS: Millis = 30_000;
 /** How old samples of an endpoint have been is forgotten so fast, a sample at a time. */
@@ -41,7 +41,7 @@ export class SignsOfLife {
   usualMs(endpoints: readonly Endpoint[], now: Millis): Millis {
     const ages = endpoints.map(({ metrics }) => now - metrics.sampledAt).filter(Number.isFinite);
     const half = ages.sort((a, b) => a - b)[Math.floor((ages.length - 1) / 2)] ?? 0;
-    return Math.min(USUAL_MAX_MS, METRICS_STALE_MS + TIMES_USUAL * Math.max(0, half));
+    return Math.min(USUAL_MAX_MS, oldAgeMs(half));
   }
 
   /** Whether the last sign is longer ago than is usual for all, and than for this endpoint. */
@@ -53,7 +53,7 @@ export class SignsOfLife {
     const silentMs = now - Math.max(sampledAt, this.#answeredSentAt[slot] ?? sampledAt);
     if (silentMs <= usualMs) return false;
     const oldestMs = this.#ages[slot]?.oldestMs ?? 0;
-    return silentMs > Math.min(USUAL_MAX_MS, TIMES_USUAL * oldestMs);
+    return silentMs > Math.min(USUAL_MAX_MS, TIMES_OLDEST * oldestMs);
   }
 }
 

@@ -62,6 +62,14 @@ export function attributeKey<T>(name: string, initial: T): AttributeKey<T> {
  */
 export const METRICS_STALE_MS: Millis = 2000;
 
+/** Samples of all endpoints may be old where they are scraped seldom: so many times as old. */
+const TIMES_USUAL = 2;
+
+/** The age from which a sample is old where that of the usual endpoint of the pool is as given. */
+export function oldAgeMs(usualAgeMs: Millis): Millis {
+  return METRICS_STALE_MS + TIMES_USUAL * Math.max(0, usualAgeMs);
+}
+
 /** Whether the last sample is recent. False for an endpoint that was never scraped. */
 export function isFresh(
   endpoint: Endpoint,

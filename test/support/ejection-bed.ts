@@ -38,6 +38,7 @@ const NO_SCRAPES: ReadonlySet<Fault> = new Set<Fault>([
   'takes nothing new',
 ]);
 export const SERVERS = 8;
+/** Between two requests. */
 const INTERVAL_MS = 5;
 const TTFT_MS = 30;
 const ANSWER_MS = 300;
@@ -58,7 +59,7 @@ export interface Sent {
   failed: boolean;
 }
 
-/** Servers that answer 200 requests a second, until they have faults. */
+/** Servers that answer 200 requests a second by default, until they have faults. */
 export class EjectionBed {
   readonly clock: SimulatedClock = new SimulatedClock();
   readonly picker: EndpointPicker;
@@ -71,6 +72,7 @@ export class EjectionBed {
   readonly #stuck = new Map<number, number>();
   readonly #streaming: boolean;
   readonly #patienceMs: number;
+  readonly #intervalMs: number;
   #requests = 0;
   refused = 0;
 
@@ -81,6 +83,7 @@ export class EjectionBed {
     labels = () => new Map<string, string>(),
     streaming = true,
     patienceMs = 60_000,
+    intervalMs = INTERVAL_MS,
   }: {
     readonly policy?: string;
     readonly ejection?: EjectionPlan;
@@ -88,11 +91,13 @@ export class EjectionBed {
     readonly streaming?: boolean;
     /** After this the client of a request that has no answer leaves. */
     readonly patienceMs?: number;
+    readonly intervalMs?: number;
     readonly labels?: (at: number) => ReadonlyMap<string, string>;
   } = {}) {
     const network = { get: () => Promise.reject(new Error('no network')) };
     this.#streaming = streaming;
     this.#patienceMs = patienceMs;
+    this.#intervalMs = intervalMs;
     this.picker = new EndpointPicker({
       plan: withEjection(planWith(policy), ejection),
       runtime: { clock: this.clock, random: seededRandom(3), network },
@@ -118,7 +123,7 @@ export class EjectionBed {
     const end = this.clock.now() + forMs;
     while (this.clock.now() < end) {
       this.#send();
-      this.clock.advanceTo(Math.min(end, this.clock.now() + INTERVAL_MS));
+      this.clock.advanceTo(Math.min(end, this.clock.now() + this.#intervalMs));
     }
   }
 

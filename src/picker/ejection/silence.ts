@@ -1,4 +1,4 @@
-import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
+import { type Endpoint, oldAgeMs } from '../../framework/endpoint.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
 
@@ -52,7 +52,7 @@ export function silenceAmong(watched: readonly Watched[], at: Millis, silenceMs:
     const lateMs = usualAt - endpoint.metrics.sampledAt;
     const paceMs = Math.max(health.scrapeGapMs, at - usualAt);
     const isLate = lateMs >= Math.max(LATE_MS, SCRAPES_LATE * paceMs);
-    if (isLate && mayBeSilent(health, endpoint, at)) suspects.push(endpoint);
+    if (isLate && mayBeSilent(health, endpoint, at - oldAgeMs(paceMs))) suspects.push(endpoint);
     const isMissing = lateMs >= Math.max(silenceMs, SCRAPES_MISSING * paceMs);
     const isSilent = isMissing && owesSomething(health, at, silenceMs) && isRead(endpoint);
     if (isSilent) silent.push(health);
@@ -72,9 +72,16 @@ function usualOf(scraped: readonly Watched[], timeOf: (each: Watched) => Millis)
   return times[Math.floor(times.length / 2)] ?? Number.NEGATIVE_INFINITY;
 }
 
-/** A request that was sent after the last sample and is answered shows that only scrapes fail. */
-function mayBeSilent({ answeredSentAt }: EndpointHealth, endpoint: Endpoint, at: Millis): boolean {
-  return answeredSentAt < endpoint.metrics.sampledAt && isFresh(endpoint, at);
+/**
+ * A request that was sent after the last sample and is answered shows that only scrapes fail. A
+ * sample from before `oldBefore` is old: from then on policies know nothing of the endpoint's load.
+ */
+function mayBeSilent(
+  { answeredSentAt }: EndpointHealth,
+  { metrics: { sampledAt } }: Endpoint,
+  oldBefore: Millis,
+): boolean {
+  return answeredSentAt < sampledAt && sampledAt >= oldBefore;
 }
 
 function owesSomething(health: EndpointHealth, at: Millis, silenceMs: Millis): boolean {
