@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { barChart } from './chart.ts';
-import { loadMap } from './charts.ts';
+import { distribution, loadMap } from './charts.ts';
 import { htmlTable } from './page.ts';
 
 it('[O395] shows the end of a name that is too long for its place beside a bar, and breaks it in a table', () => {
@@ -39,4 +39,15 @@ it('calls no two spans of a load map by the same time, however short they are', 
     expect(labels.length).toBeGreaterThan(3);
     expect(new Set(labels).size).toBe(labels.length);
   }
+});
+
+it.each([
+  ['one power of ten', 27, ['24', '25', '26', '27']],
+  ['several', 2700, ['100', '1,000']],
+])('[O483] a distribution of times within %s has numbers beside its curve', (_, most, numbers) => {
+  const ttft = Array.from({ length: 101 }, (_each, at) => 24 + ((most - 24) * at) / 100);
+  const empty = { tpot: [], e2e: [], binMs: 1, hitRate: [], waiting: [], load: [] };
+  const svg = distribution([{ name: 'a', curves: { ...empty, ttft } }], 'ttft', 'time');
+  const texts = [...svg.matchAll(/text-anchor="middle"[^>]*>([\d.,]+)</g)].map(([, text]) => text);
+  expect(texts).toEqual(expect.arrayContaining(numbers));
 });

@@ -15,14 +15,25 @@ export function distribution(
   quantity: 'ttft' | 'tpot' | 'e2e',
   name: string,
 ): string {
-  return figureChart(
-    [axis(`${name}, ms`, { type: 'log' }), axis('of 100 requests', { max: 100 })],
-    drawn.map(({ curves }, at) => {
-      const points = curves[quantity].map((value, share) => [Math.max(0.1, value), share] as const);
-      const known = points.filter(([value]) => Number.isFinite(value));
-      return curve(at, known);
-    }),
+  const points = drawn.map(({ curves }) =>
+    curves[quantity]
+      .map((value, share) => [Math.max(0.1, value), share] as const)
+      .filter(([value]) => Number.isFinite(value)),
   );
+  return figureChart(
+    [axis(`${name}, ms`, timeScale(points.flat())), axis('of 100 requests', { max: 100 })],
+    points.map((each, at) => curve(at, each)),
+  );
+}
+
+/**
+ * A logarithmic axis begins and ends at powers of ten: within one of them curves would stand close
+ * together, without a number near them.
+ */
+function timeScale(points: readonly (readonly [ms: number, share: number])[]): object {
+  const times = points.map(([ms]) => ms);
+  const [least, most] = [Math.min(...times), Math.max(...times)];
+  return most < 10 * least ? { scale: true, splitNumber: 4 } : { type: 'log' };
 }
 
 /** The hit rates over the trace, with the steps of the ladder in grey. */
