@@ -42,6 +42,15 @@ it('[O394] compares nothing with a configuration that has answered no request', 
   }
 });
 
+it('[O484] counts requests in whole numbers where draws agree', () => {
+  const failing = (seed: number, failed: number): JobResult => {
+    const one = result('a', seed, 100);
+    return { ...one, summary: { ...one.summary, failed } };
+  };
+  expect(renderComparison(compare([failing(0, 1200)]), 200)).toMatch(/^a .* 0 +1,200$/m);
+  expect(renderComparison(compare([failing(0, 2), failing(1, 3)]), 200)).toMatch(/^a .* 0 +2\.5$/m);
+});
+
 describe('[O274] a table of few draws', () => {
   const table = (times: readonly number[]): string =>
     renderComparison(

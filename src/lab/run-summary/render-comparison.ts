@@ -1,9 +1,13 @@
+import { grouped } from '../../framework/values/grouped.ts';
 import { tableWithin } from '../../framework/values/text-table.ts';
 import { type ConfigReport, DRAWS_MIN, type Figure } from './compare.ts';
 import type { ServiceObjective } from './service-objective.ts';
 
 const milliseconds = (value: number): string =>
   Math.abs(value) < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en');
+/** A mean of counts has a fraction only where draws differ. */
+const counted = (value: number): string =>
+  Number.isInteger(value) ? grouped(value) : milliseconds(value);
 const share = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
 const COLUMNS: readonly { head: string; figure: Figure; format: (value: number) => string }[] = [
@@ -14,8 +18,8 @@ const COLUMNS: readonly { head: string; figure: Figure; format: (value: number) 
   { head: 'E2E ms', figure: 'e2eMeanMs', format: milliseconds },
   { head: 'good', figure: 'goodput', format: share },
   { head: 'hits', figure: 'hitRate', format: share },
-  { head: 'preempted', figure: 'preemptions', format: milliseconds },
-  { head: 'failed', figure: 'failed', format: milliseconds },
+  { head: 'preempted', figure: 'preemptions', format: counted },
+  { head: 'failed', figure: 'failed', format: counted },
 ];
 
 /**
