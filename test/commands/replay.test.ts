@@ -148,7 +148,7 @@ describe('against other servers', () => {
     expect(replay.underWayMax).toBe(COUNT);
   });
 
-  it('reports errors by kind, and counts all as failed', async () => {
+  it('[O485] reports errors by kind, counts all as failed, and ends with 0 where one did not', async () => {
     let asked = 0;
     const target = await serve((request, response) => {
       asked += 1;
@@ -171,7 +171,9 @@ describe('against other servers', () => {
     });
     const trace = traceOf('bad.jsonl', turns);
     const flags = ['--target', target, '--trace', trace, '--model', 'm', '--closed-loop', '--json'];
-    const { summary, replay } = resultIn(await start(flags).ended);
+    const ended = await start(flags).ended;
+    const { summary, replay } = resultIn(ended);
+    expect(ended.code).toBe(0);
     expect(Object.fromEntries(replay.errors.map(({ kind, count }) => [kind, count]))).toEqual({
       connection: 1,
       'cut off': 2,
@@ -192,6 +194,8 @@ describe('against other servers', () => {
     const flags = ['--target', target, '--trace', trace, '--model', 'm', '--timeout', '1'];
     const { ended } = start([...flags, '--concurrency', '2', '--json']);
     const { summary, replay } = resultIn(await ended);
+    // [O485] Not one was answered.
+    expect((await ended).code).toBe(1);
     expect([replay.refused, replay.underWayMax]).toEqual([3, 2]);
     expect(replay.errors.map(({ kind, count }) => [kind, count])).toEqual([['time-out', 2]]);
     expect([summary.requests, summary.failed, summary.goodput]).toEqual([5, 5, 0]);
