@@ -15,9 +15,9 @@ export function Replicas({ status: { id, connected, sinceMs, open, peers } }) {
     duration(peer.lagMs),
     duration(peer.silentMs),
   ]);
-  const heads = ['Peer', 'In flight', 'Lag', 'Silent for'];
+  const heads = ['Peer', 'In flight', 'News delay', 'Silent for'];
   const state = connected
-    ? `${id} has been connected to NATS for ${duration(sinceMs)}, with ${count(open)} requests of its own in flight.`
+    ? `${id} has been connected to NATS for ${duration(sinceMs)}, with ${count(open)} request${open === 1 ? '' : 's'} of its own in flight.`
     : `${id} has had no connection to NATS for ${duration(sinceMs)}: it decides by what it knows itself.`;
   return h(
     TableCard,
