@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { createPrivateKey } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selfSignedCertificate } from '../../src/runtime/network/server/self-signed-certificate.ts';
 import { PROGRAM } from '../support/programs/program.ts';
+import { type ProgramRun, RunsInTurn } from '../support/programs/runs-in-turn.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-bad-input-'));
@@ -15,6 +16,7 @@ const POOL = 'pool.yaml';
 /** Accepts connections and sends nothing. */
 const busy = createServer();
 let busyPort = '';
+const runs = new RunsInTurn(folder);
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => void busy.listen(0, '127.0.0.1', resolve));
@@ -60,27 +62,14 @@ async function writeCertificates(): Promise<void> {
   }
 }
 
-afterAll(() => {
+afterAll(async () => {
+  await runs.stop();
   busy.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
-interface Ended {
-  readonly code: number | string | null | undefined;
-  readonly stderr: string;
-}
-
-function pointsman(...args: readonly string[]): Promise<Ended> {
-  const given = args.map((arg) => (arg === 'BUSY' ? busyPort : arg));
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      [PROGRAM, ...given],
-      { cwd: folder },
-      (_error, _stdout, stderr) => resolve({ code: child.exitCode, stderr }),
-    );
-  });
-}
+const pointsman = (...args: readonly string[]): Promise<ProgramRun> =>
+  runs.run(args.map((arg) => (arg === 'BUSY' ? busyPort : arg)));
 
 const SERVE = ['serve', '--host', '127.0.0.1', '--endpoints', '127.0.0.1:1'];
 const SIMULATE = ['simulate', '--trace', TRACE];
@@ -192,6 +181,13 @@ describe('[O160] bad input ends in a sentence and exit code 2', () => {
     expect(stderr).not.toMatch(/^\s+at /m);
     expect(code).toBe(2);
   });
+});
+
+it('[O160] bad input ends a process that has opened ports already, too', () => {
+  const args = [...SERVE, '--insecure', '--extproc-port', '0', '--metrics-port', busyPort];
+  const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], { encoding: 'utf8' });
+  expect(stderr).toMatch(/listens there already, or /);
+  expect(status).toBe(2);
 });
 
 describe('[O277] flags of serve that cannot be meant so', () => {

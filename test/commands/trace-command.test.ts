@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { PROGRAM } from '../support/programs/program.ts';
+import { type ProgramRun, RunsInTurn } from '../support/programs/runs-in-turn.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-trace-'));
@@ -25,30 +26,40 @@ writeFileSync(slice, readFileSync(recorded, 'utf8').split('\n').slice(0, REQUEST
 const pool = join(folder, 'pool.yaml');
 writeFileSync(pool, 'servers:\n  - { count: 3, preset: llama-3.1-8b-h100 }\n');
 
-const run = (...args: readonly string[]): string =>
-  execFileSync(process.execPath, [PROGRAM, ...args], { encoding: 'utf8' });
-const convert = (from: string, to: string, ...more: readonly string[]): Record<string, unknown> =>
-  JSON.parse(run('trace', 'convert', from, join(folder, to), '--json', ...more)) as never;
-const simulated = (trace: string, ...more: readonly string[]): unknown => {
-  const args = ['simulate', '--trace', trace, '--pool', pool, '--config', 'default', '--json'];
-  return (JSON.parse(run(...args, ...more)) as { readonly reports: unknown }).reports;
+const runs = new RunsInTurn();
+afterAll(() => runs.stop());
+
+const pointsman = (...args: readonly string[]): Promise<ProgramRun> => runs.run(args);
+const printed = async (...args: readonly string[]): Promise<Record<string, unknown>> => {
+  const { code, stdout, stderr } = await pointsman(...args, '--json');
+  expect([code, stderr]).toEqual([0, expect.any(String)]);
+  return JSON.parse(stdout) as Record<string, unknown>;
+};
+const convert = (from: string, to: string, ...more: readonly string[]) =>
+  printed('trace', 'convert', from, join(folder, to), ...more);
+const simulated = async (trace: string, ...more: readonly string[]): Promise<unknown> => {
+  const args = ['simulate', '--trace', trace, '--pool', pool, '--config', 'default'];
+  return (await printed(...args, ...more))['reports'];
 };
 
-// Each test starts processes, on machines that may be busy.
 describe('pointsman trace convert', () => {
-  it('writes a trace whose simulation has exactly the same figures, in every compression', () => {
-    const before = simulated(slice);
-    expect(convert(slice, 'own.jsonl.zst')).toMatchObject({ repaired: 0, notes: [], lost: [] });
+  it('writes a trace whose simulation has exactly the same figures, in every compression', async () => {
+    const before = await simulated(slice);
+    expect(await convert(slice, 'own.jsonl.zst')).toMatchObject({
+      repaired: 0,
+      notes: [],
+      lost: [],
+    });
     expect(
-      convert(join(folder, 'own.jsonl.zst'), 'again.jsonl.gz', '--to', 'mooncake'),
+      await convert(join(folder, 'own.jsonl.zst'), 'again.jsonl.gz', '--to', 'mooncake'),
     ).toMatchObject({ lost: [] });
-    expect(simulated(join(folder, 'own.jsonl.zst'))).toEqual(before);
-    expect(simulated(join(folder, 'again.jsonl.gz'))).toEqual(before);
+    expect(await simulated(join(folder, 'own.jsonl.zst'))).toEqual(before);
+    expect(await simulated(join(folder, 'again.jsonl.gz'))).toEqual(before);
     expect(statSync(join(folder, 'own.jsonl.zst')).size).toBeLessThan(statSync(slice).size / 3);
   });
 
-  it('lists the fields that the other format cannot hold', () => {
-    expect(convert(slice, 'azure.csv', '--to', 'azure')).toMatchObject({
+  it('lists the fields that the other format cannot hold', async () => {
+    expect(await convert(slice, 'azure.csv', '--to', 'azure')).toMatchObject({
       lost: ['shared prefixes'],
     });
     expect(readFileSync(join(folder, 'azure.csv'), 'utf8')).toMatch(
@@ -56,7 +67,7 @@ describe('pointsman trace convert', () => {
     );
   });
 
-  it('refuses a path that cannot be written with one sentence, and leaves no files', () => {
+  it('refuses a path that cannot be written with one sentence, and leaves no files', async () => {
     const cases: readonly [string, RegExp][] = [
       [
         join(folder, 'nowhere', 'out.csv'),
@@ -66,10 +77,8 @@ describe('pointsman trace convert', () => {
     ];
     for (const [to, sentence] of cases) {
       const args = ['trace', 'convert', slice, to, '--to', 'azure'];
-      const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
-        encoding: 'utf8',
-      });
-      expect(status).toBe(2);
+      const { code, stderr } = await pointsman(...args);
+      expect(code).toBe(2);
       expect(stderr).toMatch(sentence);
       expect(stderr).not.toContain('    at ');
     }
@@ -87,7 +96,7 @@ describe('pointsman trace convert', () => {
     expect(stderr).toMatch(new RegExp(`^wrote /dev/stdout\n${REQUESTS} requests over .*\n$`));
   });
 
-  it('refuses to overwrite its input, by any name, and does not change it', () => {
+  it('refuses to overwrite its input, by any name, and does not change it', async () => {
     const text = readFileSync(slice, 'utf8');
     const own = join(folder, 'held');
     mkdirSync(own);
@@ -107,14 +116,8 @@ describe('pointsman trace convert', () => {
       [other, file, '--merge', file],
     ];
     for (const args of cases) {
-      const { status, stderr } = spawnSync(
-        process.execPath,
-        [PROGRAM, 'trace', 'convert', ...args],
-        {
-          encoding: 'utf8',
-        },
-      );
-      expect([args, status, stderr]).toEqual([
+      const { code, stderr } = await pointsman('trace', 'convert', ...args);
+      expect([args, code, stderr]).toEqual([
         args,
         2,
         expect.stringMatching(
@@ -124,14 +127,14 @@ describe('pointsman trace convert', () => {
     }
     for (const path of [file, partial, other]) expect(readFileSync(path, 'utf8')).toBe(text);
     const taken = ['trace', 'convert', own, file];
-    expect(spawnSync(process.execPath, [PROGRAM, ...taken], { encoding: 'utf8' })).toMatchObject({
-      status: 2,
+    expect(await pointsman(...taken)).toMatchObject({
+      code: 2,
       stderr: expect.stringContaining('is a file of the input folder') as string,
     });
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
-  it('refuses a report over one of its inputs, or in a missing folder, before anything runs', () => {
+  it('refuses a report over one of its inputs, or in a missing folder, before anything runs', async () => {
     const kept = [slice, pool].map((path) => readFileSync(path, 'utf8'));
     const nowhere = join(folder, 'nowhere', 'report.html');
     const simulate = ['simulate', '--trace', slice, '--pool', pool, '--config', 'default'];
@@ -146,15 +149,13 @@ describe('pointsman trace convert', () => {
     ];
     const why = /would destroy|which is not a folder; make it first|is a folder; name a file/;
     for (const args of cases) {
-      const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
-        encoding: 'utf8',
-      });
-      expect([args, status, stdout, stderr]).toEqual([args, 2, '', expect.stringMatching(why)]);
+      const { code, stdout, stderr } = await pointsman(...args);
+      expect([args, code, stdout, stderr]).toEqual([args, 2, '', expect.stringMatching(why)]);
     }
     expect([slice, pool].map((path) => readFileSync(path, 'utf8'))).toEqual(kept);
   });
 
-  it('[O381] shapes a trace as simulate does, by the same options', () => {
+  it('[O381] shapes a trace as simulate does, by the same options', async () => {
     const shape = [
       '--merge',
       slice,
@@ -167,13 +168,13 @@ describe('pointsman trace convert', () => {
       '--requests',
       '20',
     ];
-    convert(slice, 'shaped.jsonl', ...shape);
-    const shaped = simulated(join(folder, 'shaped.jsonl'));
-    expect(simulated(slice, ...shape)).toEqual(shaped);
-    expect(shaped).not.toEqual(simulated(slice));
+    await convert(slice, 'shaped.jsonl', ...shape);
+    const shaped = await simulated(join(folder, 'shaped.jsonl'));
+    expect(await simulated(slice, ...shape)).toEqual(shaped);
+    expect(shaped).not.toEqual(await simulated(slice));
   });
 
-  it('makes conversations wait for their answers in simulate --closed-loop', () => {
+  it('makes conversations wait for their answers in simulate --closed-loop', async () => {
     const args = [
       'simulate',
       '--trace',
@@ -186,16 +187,16 @@ describe('pointsman trace convert', () => {
       '--speed',
       '20',
     ];
-    const { trace, reports } = JSON.parse(run(...args, '--json')) as Record<string, unknown>;
+    const { trace, reports } = await printed(...args);
     expect(trace).toMatchObject({
       notes: [
         expect.stringMatching(/^[1-9]\d+ of 300 requests are turns that wait for an answer$/),
       ],
     });
-    expect(reports).not.toEqual(simulated(slice, '--speed', '20'));
+    expect(reports).not.toEqual(await simulated(slice, '--speed', '20'));
   });
 
-  it('takes the format from --from if the first line is ambiguous; so do simulate and replay', () => {
+  it('takes the format from --from if the first line is ambiguous; so do simulate and replay', async () => {
     const bad = join(folder, 'headless.jsonl');
     writeFileSync(bad, `what is this\n${readFileSync(slice, 'utf8')}`);
     const commands = [
@@ -215,24 +216,21 @@ describe('pointsman trace convert', () => {
       ],
     ];
     for (const command of commands) {
-      const args = [PROGRAM, ...command, '--lenient'];
-      const ambiguous = spawnSync(process.execPath, args, { encoding: 'utf8' });
-      expect([ambiguous.status, ambiguous.stderr]).toEqual([
+      const args = [...command, '--lenient'];
+      const ambiguous = await pointsman(...args);
+      expect([ambiguous.code, ambiguous.stderr]).toEqual([
         2,
         expect.stringContaining('neither JSON'),
       ]);
-      const more = [...args, '--from', 'mooncake'];
-      const result = spawnSync(process.execPath, more, { encoding: 'utf8' });
-      expect(result.status).toBe(0);
+      const result = await pointsman(...args, '--from', 'mooncake');
+      expect(result.code).toBe(0);
       expect(result.stdout + result.stderr).toContain('lines left out: 1; the first, line ');
     }
-    const unknown = spawnSync(process.execPath, [PROGRAM, ...(commands[1] ?? []), '--from', 'x'], {
-      encoding: 'utf8',
-    });
+    const unknown = await pointsman(...(commands[1] ?? []), '--from', 'x');
     expect(unknown.stderr).toContain('Allowed choices are pointsman, otel, mooncake');
   });
 
-  it('[O321][O323] refuses a damaged trace in one sentence with the line, or counts lines left out and says what the rest is; so does simulate', () => {
+  it('[O321][O323] refuses a damaged trace in one sentence with the line, or counts lines left out and says what the rest is; so does simulate', async () => {
     const bad = join(folder, 'bad.jsonl');
     const lines = readFileSync(slice, 'utf8').split('\n');
     writeFileSync(bad, [...lines.slice(0, 20), '{"timestamp": 12', ...lines.slice(20)].join('\n'));
@@ -241,15 +239,13 @@ describe('pointsman trace convert', () => {
       ['simulate', '--trace', bad, '--pool', pool, '--config', 'round-robin'],
     ];
     for (const command of commands) {
-      const strict = spawnSync(process.execPath, [PROGRAM, ...command], { encoding: 'utf8' });
-      expect([strict.status, strict.stderr]).toEqual([
+      const strict = await pointsman(...command);
+      expect([strict.code, strict.stderr]).toEqual([
         2,
         `${bad}:21: not JSON: "{\\"timestamp\\": 12"; correct it, or use --lenient to skip bad lines and sort the others\n`,
       ]);
-      const lenient = spawnSync(process.execPath, [PROGRAM, ...command, '--lenient'], {
-        encoding: 'utf8',
-      });
-      expect(lenient.status).toBe(0);
+      const lenient = await pointsman(...command, '--lenient');
+      expect(lenient.code).toBe(0);
       const told = lenient.stdout + lenient.stderr;
       expect(told).toContain('lines left out: 1; the first, line 21: not JSON');
       expect(told).toContain(`${REQUESTS} requests over 102 s (2.94/s), `);

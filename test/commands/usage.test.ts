@@ -1,24 +1,16 @@
 import { execFile } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { listedCommands } from '../../src/commands/output/command-list.ts';
 import { EXAMPLES } from '../../src/commands/output/examples.ts';
 import { allCommands } from '../docs/reference-page.ts';
 import { LiveStack } from '../support/programs/live-stack.ts';
 import { PROGRAM } from '../support/programs/program.ts';
+import { type ProgramRun, RunsInTurn } from '../support/programs/runs-in-turn.ts';
 
-interface Ended {
-  readonly code: number | string | null | undefined;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+const runs = new RunsInTurn();
+afterAll(() => runs.stop());
 
-function pointsman(...args: readonly string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [PROGRAM, ...args], (_error, stdout, stderr) =>
-      resolve({ code: child.exitCode, stdout, stderr }),
-    );
-  });
-}
+const pointsman = (...args: readonly string[]): Promise<ProgramRun> => runs.run(args);
 
 describe('[O185] help shows what a person looks for', () => {
   it('has the commands by what they are for, and the flags of serve in groups', async () => {

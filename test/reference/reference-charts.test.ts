@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PROGRAM } from '../support/programs/program.ts';
+import { RunsInTurn } from '../support/programs/runs-in-turn.ts';
 
 /**
  * The arguments and variables that the reference's charts give its picker, for values that differ
@@ -160,6 +158,10 @@ beforeAll(() => {
   writeFileSync(join(folder, 'kubeconfig'), JSON.stringify(kubeconfig));
 });
 
+const SERVES = /^.*?"msg":"serving".*?\n/s;
+const runs = new RunsInTurn();
+afterAll(() => runs.stop());
+
 /** Starts ours on free ports. Resolves with its log up to the line that says that it serves. */
 async function started(
   args: readonly string[],
@@ -167,20 +169,10 @@ async function started(
 ): Promise<readonly string[]> {
   // The last value of a flag that is given twice counts.
   const ports = ['--grpc-port=0', '--grpc-health-port=0', '--metrics-port=0'];
-  const child = spawn(process.execPath, [PROGRAM, ...args, ...ports], {
-    env: { ...process.env, ...environment, KUBECONFIG: join(folder, 'kubeconfig') },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const log: string[] = [];
-  try {
-    for await (const line of createInterface({ input: child.stderr })) {
-      log.push(line);
-      if (line.includes('"msg":"serving"')) return log;
-    }
-    throw new Error(`it ended instead of serving: ${log.join('\n')}`);
-  } finally {
-    child.kill('SIGKILL');
-  }
+  const env = { ...environment, KUBECONFIG: join(folder, 'kubeconfig') };
+  const { code, stderr } = await runs.run([...args, ...ports], env, SERVES);
+  if (code === undefined) return SERVES.exec(stderr)?.[0].trimEnd().split('\n') ?? [];
+  throw new Error(`it ended with ${code} instead of serving: ${stderr}`);
 }
 
 describe('the arguments of the reference’s charts start ours', () => {
