@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { ProgramsFirst } from './test/house/programs-first.ts';
 import { sharedFiles } from './test/house/shared-process.ts';
 import { REPORT_FILE, TEST_LOG_FILE } from './test/house/test-log.ts';
 import { TestLogReporter } from './test/house/test-log-reporter.ts';
@@ -39,6 +40,7 @@ export default defineConfig({
     // The machines have two cores, and a test with Envoy uses more than one; but many wait for other
     // processes. A whole run takes 608 s with two, and 487 s with three.
     maxWorkers: 3,
+    sequence: { sequencer: ProgramsFirst },
     // Against tests that hang; other work on the machine makes every test several times slower.
     testTimeout: long ? 600_000 : 300_000,
     // The first hook that needs Envoy downloads it.
