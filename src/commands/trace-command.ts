@@ -2,11 +2,11 @@ import { Command, Option } from 'commander';
 import { refuseOverwriting } from '../files/writing/refuse-overwriting.ts';
 import { isStandardOutput } from '../files/writing/write-whole.ts';
 import { formatNamed, TRACE_FORMATS } from '../lab/traces/reading/find-format.ts';
-import { loadTrace } from '../lab/traces/reading/load-trace.ts';
+import { loadTraceContent } from '../lab/traces/reading/load-trace.ts';
 import {
   describeReading,
   readingOf,
-  type Trace,
+  type TraceContent,
   type TraceReading,
   type TraceRequest,
 } from '../lab/traces/trace.ts';
@@ -46,7 +46,7 @@ export function traceCommand(): Command {
     .addHelpText('after', ({ command }) => `\nFormats:\n${formatLines(command)}`)
     .action((from: string, to: string, flags: ConvertFlags) => {
       refuseOverwriting(to, [from, ...flags.merge]);
-      const trace = loadTrace(from, loadOptionsOf(flags));
+      const trace = loadTraceContent(from, loadOptionsOf(flags));
       const format = formatNamed(flags.to);
       writeTrace(to, trace, format);
       const summary = { ...readingOf(trace), lost: lostIn(trace, format) };
@@ -71,7 +71,7 @@ function describeCommand(): Command {
     .argument('<in>', 'a trace, plain, .zst or .gz, or a folder that `serve --capture` has written')
     .option('--json', 'print one JSON document', false)
     .action((from: string, flags: DescribeFlags) => {
-      const description = describeTrace(loadTrace(from, loadOptionsOf(flags)));
+      const description = describeTrace(loadTraceContent(from, loadOptionsOf(flags)));
       process.stdout.write(
         flags.json ? `${JSON.stringify(description)}\n` : printable(descriptionText(description)),
       );
@@ -106,10 +106,15 @@ const FIELDS: Readonly<
   seen: { name: 'what became of requests', isIn: ({ seen }) => seen !== undefined },
 };
 
-function lostIn({ requests }: Trace, { carries }: TraceFormat): readonly string[] {
-  return (Object.keys(FIELDS) as readonly OptionalField[])
-    .filter((field) => !carries.includes(field) && requests.some(FIELDS[field].isIn))
-    .map((field) => FIELDS[field].name);
+function lostIn({ requests }: TraceContent, { carries }: TraceFormat): readonly string[] {
+  const lacking = (Object.keys(FIELDS) as readonly OptionalField[]).filter(
+    (field) => !carries.includes(field),
+  );
+  const lost = new Set<OptionalField>();
+  for (const request of requests) {
+    for (const field of lacking) if (FIELDS[field].isIn(request)) lost.add(field);
+  }
+  return lacking.filter((field) => lost.has(field)).map((field) => FIELDS[field].name);
 }
 
 function textOf(path: string, { lost, ...reading }: ConvertSummary): string {

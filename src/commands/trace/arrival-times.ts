@@ -1,5 +1,4 @@
 import type { Millis } from '../../framework/runtime.ts';
-import type { TraceRequest } from '../../lab/traces/trace.ts';
 
 /** When requests arrive. Seconds and minutes count from the first arrival. */
 export interface ArrivalTimes {
@@ -17,37 +16,64 @@ export interface ArrivalTimes {
 const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
 
-/** Undefined where all arrive at once. */
-export function arrivalTimesOf(requests: readonly TraceRequest[]): ArrivalTimes | undefined {
-  const firstMs = requests[0]?.atMs ?? 0;
-  const spanMs = (requests.at(-1)?.atMs ?? 0) - firstMs;
-  if (spanMs === 0) return undefined;
-  const times = requests.map(({ atMs }) => atMs - firstMs);
-  const seconds = fullest(times, SECOND_MS);
-  let [longestPauseMs, longestPauseAtMs] = [0, 0];
-  times.forEach((atMs, index) => {
-    const before = times[index - 1] ?? atMs;
-    if (atMs - before > longestPauseMs)
-      [longestPauseMs, longestPauseAtMs] = [atMs - before, before];
-  });
-  return {
-    perSecond: (SECOND_MS * times.length) / spanMs,
-    mostInASecond: seconds.most,
-    mostInAMinute: spanMs > MINUTE_MS ? fullest(times, MINUTE_MS).most : undefined,
-    emptySeconds: 1 - seconds.used / (Math.floor(spanMs / SECOND_MS) + 1),
-    longestPauseMs,
-    longestPauseAtMs,
-  };
+/** Takes arrivals, whose times rise. */
+export class ArrivalCounts {
+  readonly #seconds = new FullestWindow(SECOND_MS);
+  readonly #minutes = new FullestWindow(MINUTE_MS);
+  #requests = 0;
+  #firstMs = 0;
+  #lastMs = 0;
+  #longestPauseMs = 0;
+  #longestPauseAtMs = 0;
+
+  add(arrivedMs: Millis): void {
+    if (this.#requests === 0) this.#firstMs = arrivedMs;
+    const atMs = arrivedMs - this.#firstMs;
+    if (atMs - this.#lastMs > this.#longestPauseMs) {
+      this.#longestPauseMs = atMs - this.#lastMs;
+      this.#longestPauseAtMs = this.#lastMs;
+    }
+    this.#requests += 1;
+    this.#lastMs = atMs;
+    this.#seconds.add(atMs);
+    this.#minutes.add(atMs);
+  }
+
+  /** Undefined where all arrive at once. */
+  times(): ArrivalTimes | undefined {
+    const spanMs = this.#lastMs;
+    if (spanMs === 0) return undefined;
+    return {
+      perSecond: (SECOND_MS * this.#requests) / spanMs,
+      mostInASecond: this.#seconds.most,
+      mostInAMinute: spanMs > MINUTE_MS ? this.#minutes.most : undefined,
+      emptySeconds: 1 - this.#seconds.used / (Math.floor(spanMs / SECOND_MS) + 1),
+      longestPauseMs: this.#longestPauseMs,
+      longestPauseAtMs: this.#longestPauseAtMs,
+    };
+  }
 }
 
-/** How many arrive in the fullest window, and in how many windows any does. Times rise. */
-function fullest(times: readonly Millis[], windowMs: Millis): { most: number; used: number } {
-  let [window, here, most, used] = [-1, 0, 0, 0];
-  for (const atMs of times) {
-    const at = Math.floor(atMs / windowMs);
-    if (at !== window) [window, here, used] = [at, 0, used + 1];
-    here += 1;
-    most = Math.max(most, here);
+/** How many arrive in the fullest window, and in how many windows any does. */
+class FullestWindow {
+  most = 0;
+  used = 0;
+  readonly #windowMs: Millis;
+  #window = -1;
+  #here = 0;
+
+  constructor(windowMs: Millis) {
+    this.#windowMs = windowMs;
   }
-  return { most, used };
+
+  add(atMs: Millis): void {
+    const window = Math.floor(atMs / this.#windowMs);
+    if (window !== this.#window) {
+      this.#window = window;
+      this.#here = 0;
+      this.used += 1;
+    }
+    this.#here += 1;
+    this.most = Math.max(this.most, this.#here);
+  }
 }

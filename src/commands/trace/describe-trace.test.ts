@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { prefixKeys } from '../../lab/traces/prefix-keys.ts';
-import { PrefixNumbers } from '../../lab/traces/prefix-numbers.ts';
 import type { Trace, TraceRequest } from '../../lab/traces/trace.ts';
-import { seededRandom } from '../../runtime/seeded-random.ts';
 import { describeTrace } from './describe-trace.ts';
 import { descriptionText } from './description-text.ts';
-import { PrefixSet } from './prefix-set.ts';
 
 const request = (atMs: number, more: Partial<TraceRequest> = {}): TraceRequest => ({
   atMs,
@@ -97,38 +93,5 @@ describe('[G209] the description of a trace', () => {
       outcomes: completed (2, 66.7 %), failed (1, 33.3 %)
       "
     `);
-  });
-});
-
-describe('beginnings of prompts', () => {
-  const seed = 5;
-  it(`have equal keys where they are equal: seed ${seed}`, () => {
-    const random = seededRandom(seed);
-    const numbers = new PrefixNumbers();
-    const keyOf = new Map<number, number>();
-    for (let n = 0; n < 2000; n++) {
-      const model = random.next() < 0.5 ? 'a' : 'b';
-      const blockIds = Array.from({ length: 6 }, () => {
-        const id = Math.floor(3 * random.next());
-        return id === 2 ? 'text' : id;
-      });
-      const keys = prefixKeys({ model, blockIds });
-      numbers.of({ model, blockIds }).forEach((number, at) => {
-        if (!keyOf.has(number)) keyOf.set(number, keys[at] as number);
-        expect(keys[at]).toBe(keyOf.get(number));
-      });
-    }
-    expect(new Set(keyOf.values()).size).toBe(keyOf.size);
-  });
-
-  it(`are counted once each, however many there are: seed ${seed}`, () => {
-    const random = seededRandom(seed);
-    const [ours, theirs] = [new PrefixSet(), new Set<number>()];
-    for (let n = 0; n < 20_000; n++) {
-      const key = Math.floor(random.next() * 10_000) * (n % 2 === 0 ? 1 : 2 ** 39);
-      expect(ours.add(key)).toBe(!theirs.has(key));
-      theirs.add(key);
-    }
-    expect(ours.size).toBe(theirs.size);
   });
 });

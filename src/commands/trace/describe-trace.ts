@@ -1,14 +1,17 @@
 import type { Outcome } from '../../framework/observer.ts';
-import { mean, quantile, sorted } from '../../lab/run-summary/statistics.ts';
-import { withSessions } from '../../lab/traces/find-sessions.ts';
+import { SessionFinder } from '../../lab/traces/find-sessions.ts';
+import { RequestTable } from '../../lab/traces/table/request-table.ts';
 import {
+  type RecordedEnd,
   readingOf,
-  type Trace,
+  type TraceContent,
   type TraceReading,
   type TraceRequest,
 } from '../../lab/traces/trace.ts';
-import { type ArrivalTimes, arrivalTimesOf } from './arrival-times.ts';
-import { type SharedPrefixes, sharedPrefixesOf } from './shared-prefixes.ts';
+import { ArrivalCounts, type ArrivalTimes } from './arrival-times.ts';
+import { SessionCounts, type Sessions } from './session-counts.ts';
+import { PrefixSums, type SharedPrefixes } from './shared-prefixes.ts';
+import { type Spread, SpreadCounts, SpreadValues } from './spread.ts';
 
 /** What a trace holds, as far as it says. */
 export interface TraceDescription extends TraceReading {
@@ -31,88 +34,97 @@ export interface TraceDescription extends TraceReading {
   readonly e2eMs: Spread | undefined;
 }
 
-/** How values are spread. */
-export interface Spread {
-  readonly count: number;
-  readonly mean: number;
-  readonly min: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-  readonly max: number;
-}
-
-interface Sessions {
-  /** Named by the trace, or found: a prompt that continues an earlier one is its next turn. */
-  readonly by: 'trace' | 'prompts';
-  readonly count: number;
-  /** Those with more than one request. */
-  readonly ofSeveral: number;
-  /** Requests of a session. */
-  readonly turns: Spread;
-}
-
 export interface Counted {
   readonly name: string;
   readonly requests: number;
 }
 
-export function describeTrace(trace: Trace): TraceDescription {
-  const { requests } = trace;
-  const of = (read: (request: TraceRequest) => number | undefined): Spread | undefined =>
-    spreadOf(requests.flatMap((request) => read(request) ?? []));
+/** Takes one request after another, because those of a large trace do not fit into memory at once. */
+export function describeTrace(trace: TraceContent): TraceDescription {
+  const table = RequestTable.of(trace.requests);
+  const sums = new DescriptionSums(table, trace.blockTokens);
+  for (const request of table.withoutBlocks()) sums.add(request);
   return {
-    ...readingOf(trace),
-    promptTokens: spreadOf(requests.map(({ promptTokens }) => promptTokens)) ?? NOTHING,
-    outputTokens: spreadOf(requests.map(({ outputTokens }) => outputTokens)) ?? NOTHING,
-    arrivals: arrivalTimesOf(requests),
-    prefixes: sharedPrefixesOf(trace),
-    sessions: sessionsOf(trace),
-    models: countedBy(requests, ({ model }) => (model === '' ? undefined : model)),
-    priorities: countedBy(requests, ({ priority }) => priority),
-    fairnessIds: countedBy(requests, ({ fairnessId }) => fairnessId),
-    outcomes: Object.fromEntries(
-      countedBy(requests, ({ seen }) => seen?.outcome).map(({ name, requests: n }) => [name, n]),
-    ),
-    ttftMs: of(({ seen }) => seen?.ttftMs),
-    e2eMs: of(({ seen }) => seen?.e2eMs),
+    ...readingOf(trace, table.withoutBlocks()),
+    ...sums.description(),
+    // One after the other, because each needs room for its values.
+    ttftMs: spreadOf(table, ({ ttftMs }) => ttftMs),
+    e2eMs: spreadOf(table, ({ e2eMs }) => e2eMs),
   };
+}
+
+class DescriptionSums {
+  readonly #arrivals = new ArrivalCounts();
+  readonly #finder: SessionFinder;
+  readonly #prefixes: PrefixSums;
+  readonly #sessions: SessionCounts;
+  readonly #promptTokens = new SpreadCounts();
+  readonly #outputTokens = new SpreadCounts();
+  readonly #counts = {
+    models: new Map<string, number>(),
+    priorities: new Map<string, number>(),
+    fairnessIds: new Map<string, number>(),
+    outcomes: new Map<string, number>(),
+  };
+
+  constructor(table: RequestTable, blockTokens: number) {
+    this.#finder = new SessionFinder(table);
+    this.#prefixes = new PrefixSums(blockTokens);
+    this.#sessions = new SessionCounts(table.length);
+  }
+
+  add(request: TraceRequest): void {
+    const { atMs, model, priority, fairnessId, seen } = request;
+    this.#arrivals.add(atMs);
+    const { session, knownBlocks } = this.#finder.next(request);
+    this.#prefixes.add(request, knownBlocks);
+    this.#sessions.add(request, session);
+    this.#promptTokens.add(request.promptTokens);
+    this.#outputTokens.add(request.outputTokens);
+    const { models, priorities, fairnessIds, outcomes } = this.#counts;
+    count(models, model === '' ? undefined : model);
+    count(priorities, priority);
+    count(fairnessIds, fairnessId);
+    count(outcomes, seen?.outcome);
+  }
+
+  description(): Omit<TraceDescription, keyof TraceReading | 'ttftMs' | 'e2eMs'> {
+    const { models, priorities, fairnessIds, outcomes } = this.#counts;
+    return {
+      promptTokens: this.#promptTokens.spread() ?? NOTHING,
+      outputTokens: this.#outputTokens.spread() ?? NOTHING,
+      arrivals: this.#arrivals.times(),
+      prefixes: this.#prefixes.of(this.#finder.distinctBlocks),
+      sessions: this.#sessions.sessions(this.#finder.distinctBlocks > 0),
+      models: mostFirst(models),
+      priorities: mostFirst(priorities),
+      fairnessIds: mostFirst(fairnessIds),
+      outcomes: Object.fromEntries(mostFirst(outcomes).map((each) => [each.name, each.requests])),
+    };
+  }
+}
+
+function spreadOf(
+  table: RequestTable,
+  read: (seen: RecordedEnd) => number | undefined,
+): Spread | undefined {
+  const values = new SpreadValues(table.length);
+  for (const { seen } of table.withoutBlocks()) {
+    if (seen !== undefined) values.add(read(seen));
+  }
+  return values.spread();
 }
 
 const NOTHING: Spread = { count: 0, mean: 0, min: 0, p50: 0, p90: 0, p99: 0, max: 0 };
 
-/** Undefined where there is no value. */
-function spreadOf(values: ArrayLike<number>): Spread | undefined {
-  if (values.length === 0) return undefined;
-  const inOrder = sorted(values);
-  const at = (share: number): number => quantile(inOrder, share);
-  const [min, max] = [at(0), at(1)];
-  const shares = { p50: at(0.5), p90: at(0.9), p99: at(0.99) };
-  return { count: values.length, mean: mean(values), min, ...shares, max };
+function count(counts: Map<string, number>, key: string | number | undefined): void {
+  if (key === undefined) return;
+  const name = String(key);
+  counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
-function sessionsOf(trace: Trace): Sessions | undefined {
-  const named = trace.requests.some(({ session }) => session !== undefined);
-  if (!named && trace.requests.every(({ blockIds }) => blockIds.length === 0)) return undefined;
-  const { requests } = named ? trace : withSessions(trace);
-  const turns = countedBy(requests, ({ session }) => session).map(({ requests: n }) => n);
-  const spread = spreadOf(turns);
-  const ofSeveral = turns.filter((count) => count > 1).length;
-  return (
-    spread && { by: named ? 'trace' : 'prompts', count: turns.length, ofSeveral, turns: spread }
-  );
-}
-
-function countedBy(
-  requests: readonly TraceRequest[],
-  read: (request: TraceRequest) => string | number | undefined,
-): readonly Counted[] {
-  const counts = new Map<string, number>();
-  for (const request of requests) {
-    const key = read(request);
-    if (key !== undefined) counts.set(String(key), (counts.get(String(key)) ?? 0) + 1);
-  }
+function mostFirst(counts: ReadonlyMap<string, number>): readonly Counted[] {
   return [...counts]
-    .map(([name, count]) => ({ name, requests: count }))
+    .map(([name, requests]) => ({ name, requests }))
     .sort((one, other) => other.requests - one.requests);
 }

@@ -1,6 +1,7 @@
 import { textTable } from '../../framework/values/text-table.ts';
 import { describeReading, rateText, requestsText, spanText } from '../../lab/traces/trace.ts';
-import type { Counted, Spread, TraceDescription } from './describe-trace.ts';
+import type { Counted, TraceDescription } from './describe-trace.ts';
+import type { Spread } from './spread.ts';
 
 /** Names in a line; a trace may have thousands. */
 const NAMES_MAX = 5;

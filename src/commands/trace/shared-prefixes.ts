@@ -1,6 +1,4 @@
-import { prefixKeys } from '../../lab/traces/prefix-keys.ts';
-import type { Trace } from '../../lab/traces/trace.ts';
-import { PrefixSet } from './prefix-set.ts';
+import type { TraceRequest } from '../../lab/traces/trace.ts';
 
 /** What prompts have in common with earlier ones to the same model, in whole blocks. */
 export interface SharedPrefixes {
@@ -13,24 +11,34 @@ export interface SharedPrefixes {
   readonly distinctTokens: number;
 }
 
-/** Undefined where no request has blocks. */
-export function sharedPrefixesOf({ requests, blockTokens }: Trace): SharedPrefixes | undefined {
-  if (requests.every(({ blockIds }) => blockIds.length === 0)) return undefined;
-  const seen = new PrefixSet();
-  let [promptTokens, sharedTokens, sharing] = [0, 0, 0];
-  for (const request of requests) {
-    const own = request.promptTokens;
-    let old = 0;
-    // A block that is new is followed by new ones.
-    for (const key of prefixKeys(request)) if (!seen.add(key)) old += 1;
-    promptTokens += own;
-    sharedTokens += Math.min(own, old * blockTokens);
-    if (old > 0) sharing += 1;
+/** Adds up what the prompts of a trace share. */
+export class PrefixSums {
+  readonly #blockTokens: number;
+  #requests = 0;
+  #promptTokens = 0;
+  #sharedTokens = 0;
+  #sharing = 0;
+
+  constructor(blockTokens: number) {
+    this.#blockTokens = blockTokens;
   }
-  return {
-    blockTokens,
-    sharedTokens: sharedTokens / promptTokens,
-    sharingRequests: sharing / requests.length,
-    distinctTokens: seen.size * blockTokens,
-  };
+
+  /** `knownBlocks`: how many of its first blocks an earlier prompt began with. */
+  add({ promptTokens }: TraceRequest, knownBlocks: number): void {
+    this.#requests += 1;
+    this.#promptTokens += promptTokens;
+    this.#sharedTokens += Math.min(promptTokens, knownBlocks * this.#blockTokens);
+    if (knownBlocks > 0) this.#sharing += 1;
+  }
+
+  /** Undefined where no request has blocks. */
+  of(distinctBlocks: number): SharedPrefixes | undefined {
+    if (distinctBlocks === 0) return undefined;
+    return {
+      blockTokens: this.#blockTokens,
+      sharedTokens: this.#sharedTokens / this.#promptTokens,
+      sharingRequests: this.#sharing / this.#requests,
+      distinctTokens: distinctBlocks * this.#blockTokens,
+    };
+  }
 }

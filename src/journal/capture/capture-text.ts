@@ -17,27 +17,49 @@ interface ReadEvents {
   readonly onRead: (bytes: number) => void;
 }
 
-/**
- * More than any frame of a capture, which holds the records of a second: what a text may have.
- */
+/** More than any frame of a capture has, which holds the records of a second. */
 const TEXT_BYTES_MAX = constants.MAX_STRING_LENGTH;
 /** Node reads no more at once. The picker's own files are far smaller. */
-const FILE_BYTES_MAX = 2 * 1024 * 1024 * 1024 - 1;
+const PACKED_BYTES_MAX = 2 * 1024 * 1024 * 1024 - 1;
+/** Bytes of a decompressed file that are read at once. */
+const PIECE_BYTES = 1024 * 1024;
+/** A longer line is no record. */
+const LINE_BYTES_MAX = 64 * 1024 * 1024;
+const NEWLINE = 10;
 const BRACE = 0x7b;
 const GZIP_MAGIC = 0x1f8b;
 const NO_CAPTURE =
   'is neither zstd nor JSON, as a capture is; give a folder of `serve --capture`, or one of its files';
 
 /**
- * The texts of a file's frames, one at a time; of a decompressed file its one text. Both may be
- * packed by gzip, too. Throws ConfigError where it is damaged; an end that is missing is given to
- * `onCut`.
+ * The lines of a file in pieces of whole lines: its frames, or a decompressed file bit by bit. Both
+ * may be packed by gzip, too. Throws ConfigError where it is damaged; an end that is missing is given
+ * to `onCut`.
  */
-export function* frameTextsOf(file: string, events: ReadEvents): Generator<string, void> {
+export function* linesOf(file: string, events: ReadEvents): Generator<Buffer, void> {
+  if (firstByteOf(file) === BRACE) {
+    yield* wholeLines(piecesOf(file, events), file, events);
+    return;
+  }
   refuseTooLarge(file);
   const bytes = unzipped(readFileSync(file), file);
-  if (bytes[0] === BRACE) yield* wholeLines(bytes.toString('utf8'), file, events);
+  if (bytes[0] === BRACE) yield* wholeLines([bytes], file, events);
   else yield* framesOf(bytes, file, events);
+}
+
+function* piecesOf(path: string, { onRead }: ReadEvents): Generator<Buffer, void> {
+  const file = openSync(path, 'r');
+  try {
+    while (true) {
+      const piece = Buffer.allocUnsafe(PIECE_BYTES);
+      const bytes = readSync(file, piece);
+      if (bytes === 0) return;
+      onRead(bytes);
+      yield piece.subarray(0, bytes);
+    }
+  } finally {
+    closeSync(file);
+  }
 }
 
 function unzipped(bytes: Buffer, file: string): Buffer {
@@ -50,16 +72,31 @@ function unzipped(bytes: Buffer, file: string): Buffer {
   }
 }
 
-/** The text without its last line, where that has no end and is no record. */
-function* wholeLines(text: string, file: string, events: ReadEvents): Generator<string, void> {
-  const end = text.lastIndexOf('\n') + 1;
-  if (end === text.length || isRecord(text.slice(end))) {
-    yield text;
+/** The pieces without the last line, where that has no end and is no record. */
+function* wholeLines(
+  pieces: Iterable<Buffer>,
+  file: string,
+  events: ReadEvents,
+): Generator<Buffer, void> {
+  let open = Buffer.alloc(0);
+  let ended = 0;
+  for (const piece of pieces) {
+    const bytes = open.length === 0 ? piece : Buffer.concat([open, piece]);
+    const end = bytes.lastIndexOf(NEWLINE) + 1;
+    if (end > 0) yield bytes.subarray(0, end);
+    ended += end;
+    open = bytes.subarray(end) as Buffer<ArrayBuffer>;
+    if (open.length <= LINE_BYTES_MAX) continue;
+    const message = `a line has more than the ${LINE_BYTES_MAX} bytes of a record`;
+    throw new ConfigError(file, [{ path: `byte ${ended}`, message }]);
+  }
+  if (open.length === 0) return;
+  if (isRecord(open.toString('utf8'))) {
+    yield open;
     return;
   }
-  yield text.slice(0, end);
   const message = 'the last line is cut off';
-  const error = new ConfigError(file, [{ path: `character ${end}`, message }]);
+  const error = new ConfigError(file, [{ path: `byte ${ended}`, message }]);
   events.onCut({ error, warning: `${file}: ${message} and left out` });
 }
 
@@ -72,7 +109,7 @@ function isRecord(line: string): boolean {
   }
 }
 
-function* framesOf(bytes: Buffer, file: string, events: ReadEvents): Generator<string, void> {
+function* framesOf(bytes: Buffer, file: string, events: ReadEvents): Generator<Buffer, void> {
   let at = 0;
   while (at < bytes.length) {
     let frame: { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } };
@@ -94,22 +131,16 @@ function* framesOf(bytes: Buffer, file: string, events: ReadEvents): Generator<s
     }
     at += frame.engine.bytesWritten;
     events.onRead(frame.engine.bytesWritten);
-    yield frame.buffer.toString('utf8');
+    yield frame.buffer;
   }
 }
 
-/** Throws where a file has more bytes than can be read, before any is. */
+/** Throws where a packed file has more bytes than can be read, before any is. */
 function refuseTooLarge(file: string): void {
   const { size } = statSync(file);
-  if (size <= TEXT_BYTES_MAX) return;
-  const refuse = (what: string): never => {
-    const message = `has ${size} bytes, more than ${what}`;
-    throw new ConfigError(file, [{ path: 'capture', message }]);
-  };
-  if (size > FILE_BYTES_MAX) {
-    refuse(`${FILE_BYTES_MAX} in one file: give the folder with the files that the picker wrote`);
-  }
-  if (firstByteOf(file) === BRACE) refuse(`${TEXT_BYTES_MAX}: compress it with zstd`);
+  if (size <= PACKED_BYTES_MAX) return;
+  const message = `has ${size} bytes, more than ${PACKED_BYTES_MAX} in one file: give the folder with the files that the picker wrote`;
+  throw new ConfigError(file, [{ path: 'capture', message }]);
 }
 
 function firstByteOf(path: string): number | undefined {

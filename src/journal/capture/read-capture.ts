@@ -10,7 +10,7 @@ import {
   type EndpointRecord,
   isNewRun,
 } from './capture-record.ts';
-import { type CutOff, frameTextsOf } from './capture-text.ts';
+import { type CutOff, linesOf } from './capture-text.ts';
 import { recordOf } from './record-of.ts';
 
 /** Objects rather than lists, so that the compiler reports a kind that is missing. */
@@ -70,6 +70,8 @@ const head = z.looseObject({
   afterFailure: z.boolean().optional(),
   shared: z.boolean().optional(),
 });
+
+const NEWLINE = 10;
 
 interface CaptureReading {
   /** In order. */
@@ -158,9 +160,8 @@ class CaptureReader {
       onCut: (cut: CutOff) => this.#setCut(cut),
       onRead: (bytes: number) => void (this.progress.readBytes += bytes),
     };
-    for (const text of frameTextsOf(file, events)) {
-      for (const each of text.split('\n')) {
-        if (each === '') continue;
+    for (const bytes of linesOf(file, events)) {
+      for (const each of textsOf(bytes)) {
         line += 1;
         const place = `${file}:${line}`;
         const record = parsed(each, place);
@@ -209,6 +210,16 @@ class CaptureReader {
   #crashed(): void {
     if (this.#cut !== undefined) this.warnings.push(this.#cut.warning);
     this.#cut = undefined;
+  }
+}
+
+/** Each line as a text of its own, which is soon forgotten; as parts of one, all would stay with it. */
+function* textsOf(lines: Buffer): Generator<string, void> {
+  for (let start = 0; start < lines.length; ) {
+    const newline = lines.indexOf(NEWLINE, start);
+    const end = newline === -1 ? lines.length : newline;
+    if (end > start) yield lines.toString('utf8', start, end);
+    start = end + 1;
   }
 }
 

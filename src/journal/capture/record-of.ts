@@ -12,16 +12,30 @@ const DECIDED = { firstTokenSeen: true, endSeen: true };
 export function recordOf(line: string): CaptureRecord {
   const record = JSON.parse(line) as CaptureRecord | null;
   if (record?.e === 'q') {
-    return { ...DECIDED, ...record, r: requestOf(record.r), d: withScore(record.d) };
+    fill(record, DECIDED);
+    return Object.assign(record, { r: requestOf(record.r), d: withScore(record.d) });
   }
-  if (record?.e === 'body') return { ...record, r: requestOf(record.r) };
-  if (record?.e === 'answer') return { ...PROMPT, ...record };
-  if (record?.e === 'done') return { ...DONE, ...record };
+  if (record?.e === 'body') return Object.assign(record, { r: requestOf(record.r) });
+  if (record?.e === 'answer') return fill(record, PROMPT);
+  if (record?.e === 'done') return fill(record, DONE);
   return record as CaptureRecord;
 }
 
 function requestOf(request: Partial<CapturedRequest>): CapturedRequest {
-  return { ...REQUEST, ...request } as CapturedRequest;
+  const filled = isObject(request) ? request : {};
+  return fill(filled, REQUEST) as CapturedRequest;
+}
+
+/** Sets what is missing in the object itself: a copy takes as long as reading its JSON. */
+function fill<T extends object>(record: T, defaults: Readonly<Record<string, unknown>>): T {
+  for (const key in defaults) {
+    if (!Object.hasOwn(record, key)) (record as Record<string, unknown>)[key] = defaults[key];
+  }
+  return record;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 /** A missing score is NaN. JSON has no NaN: earlier versions wrote null. */

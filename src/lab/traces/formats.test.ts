@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { makeTrace, readBytes } from '../../../test/make-trace.ts';
+import { NaivePrefixNumbers } from '../../../test/support/naive-prefix-numbers.ts';
 import { packageFile } from '../../files/folders.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { PrefixNumbers } from './prefix-numbers.ts';
 import { findFormat, TRACE_FORMATS } from './reading/find-format.ts';
 import { readTrace } from './reading/read-trace.ts';
 import type { Trace, TraceRequest } from './trace.ts';
@@ -21,7 +21,7 @@ function carriedBy(
   { carries, name }: TraceFormat,
   { requests, blockTokens }: Trace,
 ): readonly object[] {
-  const numbers = new PrefixNumbers();
+  const numbers = new NaivePrefixNumbers();
   return requests.map((request) => {
     const has = (each: (typeof carries)[number]): boolean => carries.includes(each);
     const { model, session, thinkMs, seen, promptTokens, outputTokens } = request;
@@ -88,7 +88,7 @@ describe('a trace written and read again', () => {
       const trace = makeTrace(seededRandom(seed));
       const { requests, blockTokens } = read(textOf(mooncake, trace));
       expect(blockTokens).toBe(512);
-      const small = new PrefixNumbers();
+      const small = new NaivePrefixNumbers();
       const numbers = trace.requests.map((request) => small.of(request));
       for (const [one, { blockIds }] of requests.entries()) {
         for (const [other, { blockIds: others }] of requests.entries()) {

@@ -1,6 +1,6 @@
 import { ConfigError } from '../../framework/error.ts';
 import { inBlocksOf } from './prefix-numbers.ts';
-import type { Trace, TraceRequest } from './trace.ts';
+import type { Trace, TraceContent, TraceRequest } from './trace.ts';
 import { REQUESTS_MAX } from './trace-format.ts';
 
 /**
@@ -39,12 +39,14 @@ export function shifted(trace: Trace, byMs: number): Trace {
   return { ...trace, requests };
 }
 
-const hasBlocks = ({ requests }: Trace): boolean =>
-  requests.some(({ blockIds }) => blockIds.length > 0);
+export function hasBlocks({ requests }: Pick<TraceContent, 'requests'>): boolean {
+  for (const { blockIds } of requests) if (blockIds.length > 0) return true;
+  return false;
+}
 
 /** The largest block size of the traces that have blocks. */
 function commonBlockTokens(traces: readonly Trace[]): number {
-  const sizes = traces.filter(hasBlocks).map(({ blockTokens }) => blockTokens);
+  const sizes = traces.filter((each) => hasBlocks(each)).map(({ blockTokens }) => blockTokens);
   if (sizes.length === 0) return traces[0]?.blockTokens ?? 1;
   const largest = Math.max(...sizes);
   const odd = sizes.find((size) => largest % size !== 0);

@@ -1,35 +1,67 @@
-import type { Trace, TraceRequest } from './trace.ts';
+import type { Run } from './table/block-runs.ts';
+import { NumberColumn } from './table/number-column.ts';
+import { PrefixWalk } from './table/prefix-walk.ts';
+import { RequestTable } from './table/request-table.ts';
+import type { TraceContent, TraceRequests } from './trace.ts';
 
-/** Numbers blocks by their whole prefix, from 0 in the order in which they first occur. */
-export class PrefixNumbers {
-  /** For each number, the numbers of the blocks that follow it, by their ids. */
-  readonly #after: Map<number | string, number>[] = [];
-  /** For each model, the numbers of first blocks, by their ids. */
-  readonly #first = new Map<string, Map<number | string, number>>();
+/**
+ * Numbers blocks by their whole prefix, from 0 in the order in which they first occur. With `each`
+ * above 1, so many blocks together have one number, and the rest of a prompt behind them has none.
+ */
+class PrefixNumbers {
+  readonly #each: number;
+  readonly #table: RequestTable;
+  readonly #walk: PrefixWalk;
+  /** The first number of each node of the tree. */
+  readonly #first = new NumberColumn(Float64Array);
   #next = 0;
 
-  /** One number for each block. Equal numbers mean the same model and the same text up to there. */
-  of({ model, blockIds }: Pick<TraceRequest, 'model' | 'blockIds'>): readonly number[] {
-    let children = this.#first.get(model) ?? new Map<number | string, number>();
-    this.#first.set(model, children);
-    const numbers: number[] = [];
-    for (const id of blockIds) {
-      let number: number | undefined = children.get(id);
-      if (number === undefined) {
-        number = this.#next++;
-        children.set(id, number);
-      }
-      numbers.push(number);
-      this.#after[number] ??= new Map();
-      children = this.#after[number] ?? children;
-    }
-    return numbers;
+  constructor(table: RequestTable, each: number) {
+    this.#table = table;
+    this.#each = each;
+    this.#walk = new PrefixWalk(table.tree);
+  }
+
+  /** Of the request at this place; to be asked in order. */
+  of(place: number): readonly Run[] {
+    const { nodes, ends, knownBlocks } = this.#walk.next(this.#table.nodeAt(place));
+    const runs: [first: number, count: number][] = [];
+    nodes.forEach((node, at) => {
+      const [start, end] = [ends[at - 1] ?? 0, ends[at] as number];
+      const count = Math.floor(end / this.#each) - Math.floor(start / this.#each);
+      if (start >= knownBlocks) this.#first.set(node, this.take(count));
+      appendRun(runs, [this.#first.get(node), count]);
+    });
+    return runs;
+  }
+
+  /** The first of so many numbers that nothing else gets. */
+  take(count: number): number {
+    const first = this.#next;
+    this.#next += count;
+    return first;
   }
 }
 
+/** For each request, the numbers of its blocks. Equal ones mean the same model and text so far. */
+export function* prefixNumbersOf(requests: TraceRequests): Generator<readonly Run[], void> {
+  const table = RequestTable.of(requests);
+  const numbers = new PrefixNumbers(table, 1);
+  for (let place = 0; place < table.length; place++) yield numbers.of(place);
+}
+
+function appendRun(runs: [first: number, count: number][], [first, count]: Run): void {
+  const last = runs.at(-1);
+  if (count === 0) return;
+  if (last !== undefined && last[0] + last[1] === first) last[1] += count;
+  else runs.push([first, count]);
+}
+
 /** The block numbers of runs of consecutive ones. */
-export function blockIdsOf(runs: readonly (readonly [first: number, count: number])[]): number[] {
-  return runs.flatMap(([first, length]) => Array.from({ length }, (_, at) => first + at));
+export function blockIdsOf(runs: readonly Run[]): number[] {
+  const ids: number[] = [];
+  for (const [first, count] of runs) for (let at = 0; at < count; at++) ids.push(first + at);
+  return ids;
 }
 
 /**
@@ -38,21 +70,15 @@ export function blockIdsOf(runs: readonly (readonly [first: number, count: numbe
  */
 export function* inBlocksOf(
   blockTokens: number,
-  { requests, blockTokens: ownTokens }: Trace,
+  { requests, blockTokens: ownTokens }: Pick<TraceContent, 'requests' | 'blockTokens'>,
 ): Generator<readonly number[], void> {
-  const each = blockTokens / ownTokens;
-  const prefixes = new PrefixNumbers();
-  const numbers = new Map<number, number>();
-  let next = 0;
-  for (const request of requests) {
-    const fine = prefixes.of(request);
-    yield Array.from({ length: Math.ceil(request.promptTokens / blockTokens) }, (_, index) => {
-      // The number of the last small block stands for the whole prefix.
-      const last = fine[(index + 1) * each - 1];
-      const known = last === undefined ? undefined : numbers.get(last);
-      if (known !== undefined) return known;
-      if (last !== undefined) numbers.set(last, next);
-      return next++;
-    });
+  const table = RequestTable.of(requests);
+  const prefixes = new PrefixNumbers(table, blockTokens / ownTokens);
+  let place = 0;
+  for (const { promptTokens } of requests) {
+    const ids = blockIdsOf(prefixes.of(place++));
+    const missing = Math.ceil(promptTokens / blockTokens) - ids.length;
+    for (let id = prefixes.take(missing), end = id + missing; id < end; id++) ids.push(id);
+    yield ids;
   }
 }

@@ -18,6 +18,11 @@ export interface TraceShape {
   readonly requests?: number | undefined;
 }
 
+/** Whether it changes anything of a trace. */
+export function isShaped({ merge, shiftMs, loop, thin, requests }: TraceShape): boolean {
+  return merge.length > 0 || shiftMs !== 0 || loop > 1 || thin < 1 || requests !== undefined;
+}
+
 /** Merges, repeats, thins, shifts and cuts. Throws ConfigError if no or too many requests remain. */
 export function shapeTrace(
   trace: Trace,

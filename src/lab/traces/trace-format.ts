@@ -1,4 +1,4 @@
-import type { Trace, TraceRequest } from './trace.ts';
+import type { TraceContent, TraceRequest } from './trace.ts';
 
 /** A valid line or value that contains no request of known size. */
 export const SKIPPED: unique symbol = Symbol('skipped');
@@ -50,7 +50,7 @@ export interface TraceFormat {
   /** Returns an error message if the first line is not of this format. */
   readonly reader: (firstLine: string) => TraceReader | string;
   /** The whole file in pieces of text. Throws ConfigError for what the format cannot hold. */
-  readonly write?: (trace: Trace) => Iterable<string>;
+  readonly write?: (trace: TraceContent) => Iterable<string>;
 }
 
 /** Shared by all requests of formats without block ids, because there may be millions of them. */

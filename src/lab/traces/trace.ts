@@ -32,19 +32,31 @@ export interface RecordedEnd {
   readonly e2eMs?: Millis;
 }
 
-export interface Trace {
+/** Requests in an array, or in a table that makes each when it is asked for. */
+export interface TraceRequests extends Iterable<TraceRequest> {
+  readonly length: number;
+  /** A negative index counts from the end. */
+  readonly at: (index: number) => TraceRequest | undefined;
+}
+
+export interface TraceContent {
   /** Tokens in each block of `blockIds`. */
   readonly blockTokens: number;
   /** At least one, in the order of arrival. */
-  readonly requests: readonly TraceRequest[];
+  readonly requests: TraceRequests;
   /** How many lines were skipped or corrected, if that was allowed. */
   readonly repaired: number;
   /** Sentences about what the trace does not contain, and what was assumed instead. */
   readonly notes: readonly string[];
 }
 
+/** A trace whose requests are all in memory, as a simulation needs them. */
+export interface Trace extends TraceContent {
+  readonly requests: readonly TraceRequest[];
+}
+
 /** How a trace was read, and what it is like: a wrong unit of its times shows in its length. */
-export interface TraceReading extends Pick<Trace, 'repaired' | 'notes'> {
+export interface TraceReading extends Pick<TraceContent, 'repaired' | 'notes'> {
   readonly requests: number;
   /** From the first arrival to the last. */
   readonly spanMs: Millis;
@@ -52,19 +64,27 @@ export interface TraceReading extends Pick<Trace, 'repaired' | 'notes'> {
   readonly outputTokensMean: number;
 }
 
-export function readingOf({ requests, repaired, notes }: Trace): TraceReading {
-  let [promptTokens, outputTokens] = [0, 0];
+export function readingOf(
+  trace: TraceContent,
+  /** The requests, where they are read in a faster way. */
+  requests: Iterable<TraceRequest> = trace.requests,
+): TraceReading {
+  let [count, promptTokens, outputTokens] = [0, 0, 0];
+  let [firstMs, lastMs] = [0, 0];
   for (const each of requests) {
+    if (count === 0) firstMs = each.atMs;
+    lastMs = each.atMs;
+    count += 1;
     promptTokens += each.promptTokens;
     outputTokens += each.outputTokens;
   }
   return {
-    requests: requests.length,
-    spanMs: (requests.at(-1)?.atMs ?? 0) - (requests[0]?.atMs ?? 0),
-    promptTokensMean: promptTokens / requests.length,
-    outputTokensMean: outputTokens / requests.length,
-    repaired,
-    notes,
+    requests: count,
+    spanMs: lastMs - firstMs,
+    promptTokensMean: promptTokens / count,
+    outputTokensMean: outputTokens / count,
+    repaired: trace.repaired,
+    notes: trace.notes,
   };
 }
 

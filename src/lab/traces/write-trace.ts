@@ -1,7 +1,7 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { writeWhole } from '../../files/writing/write-whole.ts';
 import { ConfigError } from '../../framework/error.ts';
-import type { Trace } from './trace.ts';
+import type { TraceContent } from './trace.ts';
 import type { TraceFormat } from './trace-format.ts';
 
 /** Characters in a zstd frame or gzip member, the most that writer and reader hold in memory. */
@@ -12,7 +12,7 @@ const FRAME_CHARACTERS = 8 * 1024 * 1024;
  * once all is written. Throws ConfigError for a format that cannot be written, for content that it
  * cannot hold, and for a path that cannot be written.
  */
-export function writeTrace(path: string, trace: Trace, { name, write }: TraceFormat): void {
+export function writeTrace(path: string, trace: TraceContent, { name, write }: TraceFormat): void {
   if (write === undefined) {
     const message = `${name} can only be read; see trace convert --help for the others`;
     throw new ConfigError('trace', [{ path: 'format', message }]);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { nonNegative, outputTokens, parseJson, promptTokens } from '../json-fields.ts';
-import type { RecordedEnd, Trace, TraceRequest } from '../trace.ts';
+import type { RecordedEnd, TraceContent, TraceRequest } from '../trace.ts';
 import {
   NO_TRACE_BLOCKS,
   type ReadResult,
@@ -75,9 +75,11 @@ function read(line: string): ReadResult {
   };
 }
 
-function* write({ requests }: Trace): Generator<string, void> {
+function* write({ requests }: TraceContent): Generator<string, void> {
   const sessions = new Map<string, { readonly number: number; turns: number }>();
-  for (const [index, request] of requests.entries()) {
+  let index = -1;
+  for (const request of requests) {
+    index += 1;
     const id = request.session ?? `request-${index}`;
     const session = sessions.get(id) ?? { number: sessions.size, turns: 0 };
     sessions.set(id, session);

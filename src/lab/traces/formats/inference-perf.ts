@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseJson, promptTokens } from '../json-fields.ts';
-import type { Trace, TraceRequest } from '../trace.ts';
+import type { TraceContent, TraceRequest } from '../trace.ts';
 import type { ReadResult, TraceFormat } from '../trace-format.ts';
 import { NO_TRACE_BLOCKS, readerOf, SKIPPED, TOKENS_MAX } from '../trace-format.ts';
 
@@ -73,7 +73,7 @@ function modelOf(request: unknown): string {
   return typeof parsed === 'string' ? '' : parsed.model;
 }
 
-function* write({ requests }: Trace): Generator<string, void> {
+function* write({ requests }: TraceContent): Generator<string, void> {
   let before = '[';
   for (const request of requests) {
     yield `${before}\n${JSON.stringify(entryOf(request))}`;

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { ConfigError } from '../../../framework/error.ts';
 import { nonNegative, outputTokens, parseJson, promptTokens } from '../json-fields.ts';
+import { hasBlocks } from '../merge-traces.ts';
 import { inBlocksOf } from '../prefix-numbers.ts';
-import type { Trace, TraceRequest } from '../trace.ts';
+import type { TraceContent, TraceRequest } from '../trace.ts';
 import type { TraceFormat, TraceReader } from '../trace-format.ts';
 
 /** Tokens in each block that the Mooncake traces hash. */
@@ -66,9 +67,9 @@ class MooncakeReader implements TraceReader {
   };
 }
 
-function* write(trace: Trace): Generator<string, void> {
+function* write(trace: TraceContent): Generator<string, void> {
   const { blockTokens, requests } = trace;
-  if (BLOCK_TOKENS % blockTokens !== 0 && requests.some(({ blockIds }) => blockIds.length > 0)) {
+  if (BLOCK_TOKENS % blockTokens !== 0 && hasBlocks(trace)) {
     const message = `${blockTokens} tokens do not divide the ${BLOCK_TOKENS} of Mooncake's blocks; use --to pointsman`;
     throw new ConfigError('mooncake', [{ path: 'blockTokens', message }]);
   }

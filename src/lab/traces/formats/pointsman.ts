@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { OUTCOMES } from '../../../framework/observer.ts';
 import { nonNegative, outputTokens, parseJson, promptTokens } from '../json-fields.ts';
-import { blockIdsOf, PrefixNumbers } from '../prefix-numbers.ts';
-import type { Trace, TraceRequest } from '../trace.ts';
+import { blockIdsOf, prefixNumbersOf } from '../prefix-numbers.ts';
+import type { Run } from '../table/block-runs.ts';
+import type { TraceContent, TraceRequest } from '../trace.ts';
 import { TOKENS_MAX, type TraceFormat, type TraceReader } from '../trace-format.ts';
 
 const VERSION = 1;
@@ -27,6 +28,8 @@ const row = z.object({
   ttftMs: nonNegative.optional(),
   e2eMs: nonNegative.optional(),
 });
+
+const NO_RUNS: readonly Run[] = [];
 
 /** Everything that a trace can hold, with blocks as runs of consecutive numbers. */
 export const POINTSMAN: TraceFormat = {
@@ -74,13 +77,16 @@ function read(line: string, blockTokens: number): TraceRequest | string {
   };
 }
 
-function* write({ blockTokens, requests }: Trace): Generator<string, void> {
+function* write({ blockTokens, requests }: TraceContent): Generator<string, void> {
   yield `${JSON.stringify({ pointsman: 'trace', version: VERSION, blockTokens })}\n`;
-  const prefixes = new PrefixNumbers();
+  const prefixes = prefixNumbersOf(requests);
   for (const request of requests) {
     const { atMs, promptTokens, outputTokens, model, session, seen } = request;
     const { thinkMs, priority, fairnessId } = request;
-    const blocks = runsOf(prefixes.of(request));
+    const { value: blocks = NO_RUNS } = prefixes.next() as IteratorResult<
+      readonly Run[],
+      undefined
+    >;
     const line = {
       at: atMs,
       in: promptTokens,
@@ -95,14 +101,4 @@ function* write({ blockTokens, requests }: Trace): Generator<string, void> {
     };
     yield `${JSON.stringify(line)}\n`;
   }
-}
-
-function runsOf(numbers: readonly number[]): readonly (readonly [first: number, count: number])[] {
-  const runs: [first: number, count: number][] = [];
-  for (const number of numbers) {
-    const last = runs.at(-1);
-    if (last !== undefined && last[0] + last[1] === number) last[1] += 1;
-    else runs.push([number, 1]);
-  }
-  return runs;
 }

@@ -10,14 +10,12 @@ export interface UncountedAnswer {
  * Estimates tokens of uncounted answers from counted ones. Servers count streams on request only.
  */
 export class AnswerLengths {
-  readonly #counted: number[] = [];
+  readonly #counted = new CountedLengths();
   /** Separate, because a token takes many more bytes in a stream. */
   readonly #sums = { stream: { tokens: 0, bytes: 0 }, whole: { tokens: 0, bytes: 0 } };
-  #sorted = false;
 
   learn(tokens: number, { streaming, bytes }: UncountedAnswer): void {
-    this.#counted.push(tokens);
-    this.#sorted = false;
+    this.#counted.add(tokens);
     if (bytes === undefined) return;
     const sums = this.#sums[streaming ? 'stream' : 'whole'];
     sums.tokens += tokens;
@@ -28,13 +26,39 @@ export class AnswerLengths {
   estimate({ streaming, bytes, tokensMax = Number.POSITIVE_INFINITY }: UncountedAnswer): number {
     const sums = this.#sums[streaming ? 'stream' : 'whole'];
     const known = bytes !== undefined && sums.bytes > 0;
-    const tokens = known ? (bytes * sums.tokens) / sums.bytes : this.#median();
+    const tokens = known ? (bytes * sums.tokens) / sums.bytes : this.#counted.median();
     return Math.min(Math.max(1, Math.round(tokens)), Math.max(1, tokensMax));
   }
+}
 
-  #median(): number {
-    if (!this.#sorted) this.#counted.sort((a, b) => a - b);
-    this.#sorted = true;
-    return this.#counted[this.#counted.length >> 1] ?? Number.NaN;
+/** Lengths of answers, of which there are far fewer than answers. */
+export class CountedLengths {
+  readonly #counts = new Map<number, number>();
+  #median: number | undefined;
+  #all = 0;
+
+  get count(): number {
+    return this.#all;
+  }
+
+  add(tokens: number): void {
+    this.#counts.set(tokens, (this.#counts.get(tokens) ?? 0) + 1);
+    this.#all += 1;
+    this.#median = undefined;
+  }
+
+  /** NaN without any. */
+  median(): number {
+    this.#median ??= this.#find();
+    return this.#median;
+  }
+
+  #find(): number {
+    let before = this.#all >> 1;
+    for (const [tokens, count] of [...this.#counts].sort(([a], [b]) => a - b)) {
+      if (before < count) return tokens;
+      before -= count;
+    }
+    return Number.NaN;
   }
 }

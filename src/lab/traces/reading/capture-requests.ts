@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { OUTCOMES } from '../../../framework/observer.ts';
 import { DEFAULT_FLOW } from '../../../framework/request.ts';
 import type { CaptureRecord } from '../../../journal/capture/capture-record.ts';
-import { blockIdsOf } from '../prefix-numbers.ts';
 import type { TraceRequest } from '../trace.ts';
-import { TOKENS_MAX } from '../trace-format.ts';
+import { NO_TRACE_BLOCKS, TOKENS_MAX } from '../trace-format.ts';
 import { wholeMicros } from '../whole-micros.ts';
 import { AnswerLengths, type UncountedAnswer } from './answer-lengths.ts';
+import type { TraceCollector } from './collect-trace.ts';
+import { UncountedAnswers } from './uncounted-answers.ts';
 
 const sizes = z.object({
   model: z.string(),
@@ -54,23 +55,31 @@ const NEEDED: ReadonlySet<string> = new Set(['capture', 'q', 'body', 'first', 'd
 type CapturedSizes = z.infer<typeof sizes>;
 type Captured<E extends string> = Extract<z.infer<typeof record>, { e: E }>;
 
-/** A request with what has been read of it so far. Times are wall times. */
+/** A request whose end has not been read yet. Times are wall times. */
 interface OpenRequest {
+  /** Its row in the table of the trace. */
+  readonly row: number;
   /** When it arrived: the decision without what it has waited at the picker before. */
   readonly at: number;
-  r: CapturedSizes;
-  firstAt?: number;
-  done?: { readonly at: number } & Pick<Captured<'done'>, 'o' | 'u' | 'bytes'>;
+  firstAt: number;
+  size: OpenSize;
 }
 
-/** Assembles a capture's records into requests. */
+/** What has to be known of a request until its end; its blocks are in the table. */
+interface OpenSize extends Pick<UncountedAnswer, 'streaming' | 'tokensMax'> {
+  readonly promptTokens: number;
+  /** The tokens of its blocks. */
+  readonly blockTokens: number;
+}
+
+/** Assembles a capture's records into requests, of which it holds those whose end has not come. */
 export class CaptureRequests {
   /** Tokens in each block; 0 before the first request. */
   blockTokens = 0;
+  readonly #collector: TraceCollector;
   readonly #lengths = new AnswerLengths();
-  #all: OpenRequest[] = [];
+  readonly #uncounted = new UncountedAnswers();
   #unfinished = 0;
-  #uncounted = 0;
   /** By their number in the picker's run that is being read. */
   #open = new Map<number, OpenRequest>();
   #before: Pick<Captured<'capture'>, 'file' | 'seed'> | undefined;
@@ -80,32 +89,35 @@ export class CaptureRequests {
   #firstBlock = 0;
   #nextBlock = 0;
 
-  /** Takes the next record. Returns an error message if there is something wrong with it. */
-  add(raw: CaptureRecord): string | undefined {
+  constructor(collector: TraceCollector) {
+    this.#collector = collector;
+  }
+
+  /**
+   * Takes the next record, the `line`-th of the capture. Returns an error message if there is
+   * something wrong with it.
+   */
+  add(raw: CaptureRecord, line: number): string | undefined {
     if (!NEEDED.has(raw.e)) return undefined;
+    if (raw.e === 'first' && isTimed(raw)) return this.#add(raw, line);
     const { data, error } = record.safeParse(raw);
-    if (data !== undefined) return this.#add(data);
+    if (data !== undefined) return this.#add(data, line);
     const { path = [], message = 'not a record' } = error.issues[0] ?? {};
     return `${raw.e}.${path.join('.')}: ${message}`;
   }
 
-  /** In the order in which they were decided. Call it once: each is forgotten when it is given. */
-  *requests(): Generator<TraceRequest, void> {
-    // From the end, so that a request leaves the list as soon as it has been given.
-    const all = this.#all.reverse();
-    this.#all = [];
-    this.#open.clear();
-    for (let each = all.pop(); each !== undefined; each = all.pop()) {
-      if (each.done === undefined) this.#unfinished += 1;
-      if (each.done?.u?.[1] === undefined) this.#uncounted += 1;
-      yield this.#requestOf(each);
-    }
-  }
-
-  /** Sentences about what the capture does not contain, after all its requests. */
-  notes(): readonly string[] {
+  /**
+   * Estimates what no server has counted, after the last record. Returns sentences about what the
+   * capture does not contain.
+   */
+  complete(): readonly string[] {
+    this.#forgetOpen();
+    const { table } = this.#collector;
+    this.#uncounted.forEach((row, answer) => {
+      table.setOutputTokens(row, this.#lengths.estimate(answer));
+    });
     const unfinished = this.#unfinished;
-    const uncounted = this.#uncounted;
+    const uncounted = this.#uncounted.length;
     return [
       ...(unfinished > 0 ? [`${unfinished} requests had not ended when the capture did`] : []),
       ...(uncounted > 0
@@ -114,20 +126,19 @@ export class CaptureRequests {
     ];
   }
 
-  #add(event: Captured<string>): string | undefined {
+  #add(event: Captured<string>, line: number): string | undefined {
     if (event.e === 'capture') return this.#begin(event);
     const at = event.t + this.#wallMs;
-    if (event.e === 'q') return this.#start(event, at);
+    if (event.e === 'q') return this.#start(event, at, line);
     const open = this.#open.get(event.n);
     // The request's first record may be in a file that has been deleted.
     if (open === undefined) return undefined;
-    if (event.e === 'first') open.firstAt ??= at;
-    else if (event.e === 'body') return this.#readBody(open, event.r);
+    if (event.e === 'first') {
+      if (Number.isNaN(open.firstAt)) open.firstAt = at;
+    } else if (event.e === 'body') return this.#readBody(open, event.r);
     else {
-      const { n, o, u, bytes } = event;
-      open.done = { at, o, u, bytes };
-      this.#open.delete(n);
-      if (o === 'completed' && u !== undefined) this.#lengths.learn(u[1], answerOf(open));
+      this.#open.delete(event.n);
+      this.#end(open, event, at);
     }
     return undefined;
   }
@@ -139,29 +150,65 @@ export class CaptureRequests {
   #begin(head: Captured<'capture'>): undefined {
     const { t, wallMs, file, seed } = head;
     if (seed !== this.#before?.seed || file <= this.#before.file) {
-      this.#open = new Map();
+      this.#forgetOpen();
       this.#firstBlock = this.#nextBlock;
       this.#wallMs = wallMs - t;
     }
     this.#before = head;
   }
 
-  #start({ n, r, waitedMs = 0, d }: Captured<'q'>, decidedAt: number): string | undefined {
+  /** No end of those that are open will come. */
+  #forgetOpen(): void {
+    for (const { row, size } of this.#open.values()) {
+      this.#unfinished += 1;
+      this.#uncounted.add(row, answerOf(size));
+    }
+    this.#open.clear();
+  }
+
+  #start(
+    { n, r, waitedMs = 0, d }: Captured<'q'>,
+    decidedAt: number,
+    line: number,
+  ): string | undefined {
     const renumbered = this.#renumber(r);
     if (typeof renumbered === 'string') return renumbered;
-    const open: OpenRequest = { at: decidedAt - waitedMs, r: renumbered };
+    const at = decidedAt - waitedMs;
+    const row = this.#collector.addRequest(requestOf(renumbered, at), line, renumbered.blocks);
+    if (row === undefined) return undefined;
+    const open: OpenRequest = { row, at, firstAt: Number.NaN, size: sizeOf(renumbered) };
     // A refused request is part of the trace, but has no further records.
     if (d.error === undefined) this.#open.set(n, open);
-    else open.done = { at: decidedAt, o: 'failed' };
-    this.#all.push(open);
+    else this.#end(open, { o: 'failed' }, decidedAt);
     return undefined;
   }
 
   #readBody(open: OpenRequest, r: CapturedSizes): string | undefined {
     const renumbered = this.#renumber(r);
     if (typeof renumbered === 'string') return renumbered;
-    open.r = renumbered;
+    open.size = sizeOf(renumbered);
+    const { table } = this.#collector;
+    const request = requestOf(renumbered, table.addedAtMs(open.row));
+    table.replace(open.row, request, renumbered.blocks);
     return undefined;
+  }
+
+  #end(open: OpenRequest, done: Pick<Captured<'done'>, 'o' | 'u' | 'bytes'>, doneAt: number): void {
+    const { row, at, size, firstAt } = open;
+    const { o, u, bytes } = done;
+    const { table } = this.#collector;
+    const answer = answerOf(size, o === 'failed' ? undefined : bytes);
+    if (u === undefined) this.#uncounted.add(row, answer);
+    else {
+      table.setPromptTokens(row, promptTokensOf({ ...size, promptTokens: u[0] }));
+      table.setOutputTokens(row, Math.max(1, Math.ceil(u[1])));
+      if (o === 'completed') this.#lengths.learn(u[1], answer);
+    }
+    table.setEnd(row, {
+      outcome: o,
+      ttftMs: wholeMicros(firstAt - at),
+      e2eMs: wholeMicros(doneAt - at),
+    });
   }
 
   /** Gives the blocks numbers that no other run has. A string is an error message. */
@@ -170,7 +217,7 @@ export class CaptureRequests {
     if (r.blockTokens !== this.blockTokens) {
       return `blocks of ${r.blockTokens} tokens, but of ${this.blockTokens} before`;
     }
-    const count = r.blocks.reduce((sum, [, length]) => sum + length, 0);
+    const count = blocksIn(r);
     if (count * r.blockTokens > TOKENS_MAX) {
       return `${count} blocks of ${r.blockTokens} tokens are more than the ${TOKENS_MAX} of a prompt`;
     }
@@ -181,37 +228,43 @@ export class CaptureRequests {
     });
     return { ...r, blocks };
   }
-
-  #requestOf(open: OpenRequest): TraceRequest {
-    const { at, r, firstAt, done } = open;
-    const blockIds = blockIdsOf(r.blocks);
-    // The server's count, but not less than the blocks contain, which the picker may have
-    // estimated.
-    const prompt = Math.max(done?.u?.[0] ?? r.promptTokens, blockIds.length * r.blockTokens, 1);
-    return {
-      atMs: at,
-      model: r.model,
-      promptTokens: Math.ceil(prompt),
-      outputTokens: Math.max(1, Math.ceil(done?.u?.[1] ?? this.#lengths.estimate(answerOf(open)))),
-      blockIds,
-      ...(r.priority !== 0 && { priority: r.priority }),
-      ...(r.fairness !== DEFAULT_FLOW && { fairnessId: r.fairness }),
-      ...(done !== undefined && {
-        seen: {
-          outcome: done.o,
-          ...(firstAt !== undefined && { ttftMs: wholeMicros(firstAt - at) }),
-          e2eMs: wholeMicros(done.at - at),
-        },
-      }),
-    };
-  }
 }
 
-function answerOf({ r, done }: OpenRequest): UncountedAnswer {
+/** A third of all records are first tokens, and to check one by its schema takes as long as to read it. */
+function isTimed({ t, n }: { readonly t: unknown; readonly n: unknown }): boolean {
+  return typeof t === 'number' && Number.isSafeInteger(n) && (n as number) >= 0;
+}
+
+function requestOf(r: CapturedSizes, atMs: number): TraceRequest {
   return {
-    streaming: r.streaming,
-    // The bytes of a failed answer say nothing about the length that was asked for.
-    bytes: done?.o === 'failed' ? undefined : done?.bytes,
-    tokensMax: r.outputTokensMax ?? undefined,
+    atMs,
+    model: r.model,
+    promptTokens: promptTokensOf(sizeOf(r)),
+    // Not known before its end.
+    outputTokens: Number.NaN,
+    // They are given as runs.
+    blockIds: NO_TRACE_BLOCKS,
+    ...(r.priority !== 0 && { priority: r.priority }),
+    ...(r.fairness !== DEFAULT_FLOW && { fairnessId: r.fairness }),
   };
+}
+
+function sizeOf(r: CapturedSizes): OpenSize {
+  const { streaming, outputTokensMax, promptTokens } = r;
+  const blockTokens = blocksIn(r) * r.blockTokens;
+  return { streaming, tokensMax: outputTokensMax ?? undefined, promptTokens, blockTokens };
+}
+
+/** The server's count, but not less than the blocks contain, which the picker may have estimated. */
+function promptTokensOf({ promptTokens, blockTokens }: OpenSize): number {
+  return Math.ceil(Math.max(promptTokens, blockTokens, 1));
+}
+
+function blocksIn({ blocks }: CapturedSizes): number {
+  return blocks.reduce((sum, [, length]) => sum + length, 0);
+}
+
+/** The bytes of a failed answer say nothing about the length that was asked for. */
+function answerOf({ streaming, tokensMax }: OpenSize, bytes?: number): UncountedAnswer {
+  return { streaming, bytes, tokensMax };
 }

@@ -1,6 +1,9 @@
-import { type Trace, TraceError, type TraceRequest } from '../trace.ts';
+import type { Run } from '../table/block-runs.ts';
+import { RequestTable } from '../table/request-table.ts';
+import { type TraceContent, TraceError, type TraceRequest } from '../trace.ts';
 import { REQUESTS_MAX, type ReadResult, SKIPPED } from '../trace-format.ts';
 import { wholeMicros } from '../whole-micros.ts';
+import { CountedLengths } from './answer-lengths.ts';
 
 interface CollectOptions {
   readonly source: string;
@@ -28,7 +31,7 @@ function readAs(guess: string, isArray: boolean): string {
 /** Gathers the requests of a trace and checks their order. Throws TraceError if not lenient. */
 export class TraceCollector {
   readonly #options: CollectOptions;
-  #requests: TraceRequest[] = [];
+  readonly #requests = new RequestTable();
   readonly #notes: string[] = [];
   #refused = 0;
   #firstRefused = '';
@@ -49,11 +52,11 @@ export class TraceCollector {
   add(result: ReadResult, line: number): void {
     this.#line = line;
     if (typeof result === 'string') this.refuse(result, line);
-    else if ('atMs' in result) this.#addRequest(result, line);
+    else if ('atMs' in result) this.addRequest(result, line);
     else {
       for (const each of result) {
         if (each === SKIPPED) this.#leftOut += 1;
-        else this.#addRequest(each, line);
+        else this.addRequest(each, line);
       }
     }
   }
@@ -66,32 +69,39 @@ export class TraceCollector {
     this.#line = line;
   }
 
+  /** The requests so far, in the order in which they were added. */
+  get table(): RequestTable {
+    return this.#requests;
+  }
+
   note(sentence: string): void {
     this.#notes.push(sentence);
   }
 
   /** The trace, with its first request at 0. Throws TraceError if there is no request. */
-  trace(blockTokens: number): Trace {
+  trace(blockTokens: number): TraceContent {
     const { source } = this.#options;
     this.#noteRepairs();
     if (this.#requests.length === 0) {
       const why = ['there is no request in the whole trace', ...this.#notes].join('; ');
       throw new TraceError(source, this.#line, why);
     }
-    if (!this.#sorted) this.#requests.sort((a, b) => a.atMs - b.atMs);
-    const requests = fromZero(this.#withOutputs());
+    if (!this.#sorted) this.#requests.sort();
+    this.#requests.complete();
+    this.#fillOutputs();
     const repaired = this.#refused + this.#sortedIn;
-    return { blockTokens, requests, repaired, notes: this.#notes };
+    return { blockTokens, requests: this.#requests, repaired, notes: this.#notes };
   }
 
-  #addRequest(request: TraceRequest, line: number): void {
+  /** Returns its row, or undefined if it is left out. More may become known of it later. */
+  addRequest(request: TraceRequest, line: number, runs?: readonly Run[]): number | undefined {
     const { source, ordered } = this.#options;
     const { atMs, thinkMs } = request;
     if (Number.isNaN(this.#firstMs)) this.#firstMs = atMs;
     if (!(Math.abs(atMs - this.#firstMs) <= SPAN_MS_MAX)) {
       const far = `at ${atMs} ms, more than two years from the first request`;
       this.refuse(`${far}: check the unit of its times`, line);
-      return;
+      return undefined;
     }
     if (atMs < this.#lastMs) this.#sorted = false;
     this.#lastMs = atMs;
@@ -105,10 +115,12 @@ export class TraceCollector {
       this.#latestMs = Math.max(this.#latestMs, atMs);
     }
     // Relative to the first request read, so that usually nothing has to be copied at the end.
-    this.#requests.push({ ...request, atMs: wholeMicros(atMs - this.#firstMs) });
+    const sinceFirst = { ...request, atMs: wholeMicros(atMs - this.#firstMs) };
+    const row = this.#requests.add(sinceFirst, runs);
     if (this.#requests.length > REQUESTS_MAX) {
       throw new TraceError(source, line, `more than ${REQUESTS_MAX} requests; shorten the trace`);
     }
+    return row;
   }
 
   #mustBeLenient(message: string, line: number): void {
@@ -133,25 +145,20 @@ export class TraceCollector {
   }
 
   /** Answers of unknown length, which failed or whose clients left, get the median length. */
-  #withOutputs(): readonly TraceRequest[] {
-    const known = this.#requests.flatMap(({ outputTokens }) =>
-      Number.isNaN(outputTokens) ? [] : [outputTokens],
-    );
-    const unknown = this.#requests.length - known.length;
-    if (unknown === 0) return this.#requests;
-    const median = known.sort((a, b) => a - b)[known.length >> 1] ?? 1;
+  #fillOutputs(): void {
+    const requests = this.#requests;
+    const known = new CountedLengths();
+    const unknown: number[] = [];
+    for (let row = 0; row < requests.length; row++) {
+      const tokens = requests.outputTokensOf(row);
+      if (Number.isNaN(tokens)) unknown.push(row);
+      else known.add(tokens);
+    }
+    if (unknown.length === 0) return;
+    const median = known.count === 0 ? 1 : known.median();
     this.note(
-      `${unknown} ${unknown === 1 ? 'answer' : 'answers'} of unknown length: taken as ${median} tokens, the median`,
+      `${unknown.length} ${unknown.length === 1 ? 'answer' : 'answers'} of unknown length: taken as ${median} tokens, the median`,
     );
-    return this.#requests.map((request) =>
-      Number.isNaN(request.outputTokens) ? { ...request, outputTokens: median } : request,
-    );
+    for (const row of unknown) requests.setOutputTokens(row, median);
   }
-}
-
-function fromZero(requests: readonly TraceRequest[]): readonly TraceRequest[] {
-  // At most 0, because the first request that was read is at 0.
-  const startMs = requests[0]?.atMs ?? 0;
-  if (startMs === 0) return requests;
-  return requests.map((request) => ({ ...request, atMs: wholeMicros(request.atMs - startMs) }));
 }

@@ -1,8 +1,8 @@
 import { seededRandom } from '../../../runtime/seeded-random.ts';
 import { withSessions } from '../find-sessions.ts';
-import { shapeTrace, type TraceShape } from '../shape-trace.ts';
-import type { Trace } from '../trace.ts';
-import { type ReadOptions, readTrace } from './read-trace.ts';
+import { isShaped, shapeTrace, type TraceShape } from '../shape-trace.ts';
+import type { Trace, TraceContent } from '../trace.ts';
+import { type ReadOptions, readTrace, readTraceTable } from './read-trace.ts';
 
 export interface LoadOptions extends ReadOptions {
   readonly shape: TraceShape;
@@ -12,6 +12,15 @@ export interface LoadOptions extends ReadOptions {
 
 /** Fixed, so that thinning keeps the same conversations each time. */
 const THIN_SEED = 1;
+
+/**
+ * Reads a trace for a use that takes one request after another. A trace that is to be shaped has all
+ * its requests as objects. Throws as `loadTrace` does.
+ */
+export function loadTraceContent(path: string, options: LoadOptions): TraceContent {
+  const { shape, sessions, ...reading } = options;
+  return isShaped(shape) ? loadTrace(path, options) : readTraceTable(path, reading);
+}
 
 /** Reads and shapes a trace. Throws as `readTrace` and `shapeTrace` do. */
 export function loadTrace(path: string, { shape, sessions, ...reading }: LoadOptions): Trace {

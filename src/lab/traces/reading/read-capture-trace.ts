@@ -1,6 +1,6 @@
 import { ConfigError } from '../../../framework/error.ts';
 import { readCapture } from '../../../journal/capture/read-capture.ts';
-import type { Trace } from '../trace.ts';
+import type { TraceContent } from '../trace.ts';
 import { CaptureRequests } from './capture-requests.ts';
 import { TraceCollector } from './collect-trace.ts';
 
@@ -9,15 +9,18 @@ import { TraceCollector } from './collect-trace.ts';
  * model servers reported, and what became of them. Throws TraceError with the number of the record
  * that is wrong, and ConfigError if there is no capture.
  */
-export function readCaptureTrace(path: string, { lenient }: { readonly lenient: boolean }): Trace {
+export function readCaptureTrace(
+  path: string,
+  { lenient }: { readonly lenient: boolean },
+): TraceContent {
   const { records, warnings } = readCapture(path);
   const collector = new TraceCollector({ source: path, lenient, ordered: false });
-  const assembled = new CaptureRequests();
+  const assembled = new CaptureRequests(collector);
   let line = 0;
   try {
     for (const each of records) {
       line += 1;
-      const wrong = assembled.add(each);
+      const wrong = assembled.add(each, line);
       if (wrong !== undefined) collector.refuse(wrong, line);
     }
   } catch (error) {
@@ -26,7 +29,6 @@ export function readCaptureTrace(path: string, { lenient }: { readonly lenient: 
     collector.refuse(error.message, line);
   }
   for (const warning of warnings) collector.note(warning);
-  for (const request of assembled.requests()) collector.add(request, line);
-  for (const note of assembled.notes()) collector.note(note);
+  for (const note of assembled.complete()) collector.note(note);
   return collector.trace(assembled.blockTokens);
 }

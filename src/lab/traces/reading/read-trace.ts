@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { ConfigError } from '../../../framework/error.ts';
-import { type Trace, TraceError } from '../trace.ts';
+import { type Trace, type TraceContent, TraceError } from '../trace.ts';
 import { TraceCollector } from './collect-trace.ts';
 import { findFormat, formatNamed } from './find-format.ts';
 import { firstLineOf } from './first-line.ts';
@@ -16,13 +16,19 @@ export interface ReadOptions {
   readonly from?: string | undefined;
 }
 
+/** Reads a trace as `readTraceTable` does, with all its requests as objects. */
+export function readTrace(path: string, options: ReadOptions): Trace {
+  const content = readTraceTable(path, options);
+  return { ...content, requests: [...content.requests] };
+}
+
 /**
  * Reads a trace, with its first request at 0: a file of any format, plain, gzip or zstd, or the
  * folder of a capture. Plain files are read line by line; a zstd frame and a gzip file are
  * decompressed as a whole, to at most one gigabyte. Throws TraceError with the line that is wrong,
  * and ConfigError if there is no such file or format.
  */
-export function readTrace(path: string, options: ReadOptions): Trace {
+export function readTraceTable(path: string, options: ReadOptions): TraceContent {
   if (!existsSync(path)) throw new ConfigError('trace', [{ path, message: 'does not exist' }]);
   const stats = statSync(path);
   if (!stats.isFile() && !stats.isDirectory()) {
@@ -39,7 +45,7 @@ export function readTrace(path: string, options: ReadOptions): Trace {
   }
 }
 
-function parse(chunks: Iterable<Buffer>, source: string, options: ReadOptions): Trace {
+function parse(chunks: Iterable<Buffer>, source: string, options: ReadOptions): TraceContent {
   const { lenient, from } = options;
   const { first, all } = firstLineOf(chunks, { source, lenient });
   if (from === undefined && first.text.startsWith('{"e":"capture"')) {
