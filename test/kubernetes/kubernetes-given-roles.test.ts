@@ -16,6 +16,8 @@ import { health } from '../support/grpc/grpc-health.ts';
 import { installRuleCrds } from '../support/kubernetes/rule-crds.ts';
 import { applyAll } from '../support/kubernetes/server-side-apply.ts';
 import { startProgram } from '../support/programs/started-program.ts';
+import { givenCases } from './chart-cases.ts';
+import { CURRENT, LEGACY, modelIn, OWN } from './given.ts';
 
 /**
  * What charts, operators and tasks of gateways give the reference's picker: arguments, a role, and
@@ -27,11 +29,6 @@ const binaries = kubernetesOrSkip();
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-given-'));
 const CONFIG = join(folder, 'plugins.yaml');
 const KUBECONFIG = join(folder, 'kubeconfig');
-const [POOLS, LEGACY, CURRENT] = [
-  'inference.networking.k8s.io',
-  'inference.networking.x-k8s.io',
-  'llm-d.ai',
-];
 const PLUGINS = `
 apiVersion: inference.networking.x-k8s.io/v1alpha1
 kind: EndpointPickerConfig
@@ -40,131 +37,6 @@ schedulingProfiles:
 - name: default
   plugins: [{ pluginRef: queue-scorer, weight: 2 }, { pluginRef: prefix-cache-scorer, weight: 3 }]
 `;
-
-const rule = (
-  groups: readonly string[],
-  resources: readonly string[],
-  verbs: readonly string[] = ['get', 'list', 'watch'],
-): V1PolicyRule => ({ apiGroups: [...groups], resources: [...resources], verbs: [...verbs] });
-const PODS = rule([''], ['pods']);
-const ALL_OF_LEASES = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'];
-
-interface Given {
-  readonly rules: readonly V1PolicyRule[];
-  readonly args: readonly string[];
-  /** The names that liveness, startup and readiness probes ask for. */
-  readonly probes: readonly string[];
-  /** Whose rewrite counts; undefined: none. */
-  readonly counts?: string;
-}
-
-const modelIn = (group: string): string => `chat-of-${group}`;
-
-const pool = ['--pool-name', 'release', '--pool-namespace', NAMESPACE];
-const file = ['--config-file', CONFIG];
-const [OWN, EXT_PROC] = ['inference-extension', 'envoy.service.ext_proc.v3.ExternalProcessor'];
-
-const CASES: readonly (readonly [what: string, given: Given])[] = [
-  [
-    'the chart of the Gateway API Inference Extension 1.5, beside objects of llm-d',
-    {
-      rules: [
-        PODS,
-        rule([POOLS], ['inferencepools']),
-        rule([LEGACY], ['inferenceobjectives', 'inferencemodelrewrites']),
-      ],
-      args: [...pool, '--pool-group', POOLS, '--zap-encoder', 'json', ...file, '--tracing=false'],
-      probes: [OWN],
-      counts: LEGACY,
-    },
-  ],
-  [
-    'a task of Istio',
-    {
-      rules: [
-        PODS,
-        rule([POOLS], ['inferencepools']),
-        rule([LEGACY], ['inferenceobjectives', 'inferencepools']),
-      ],
-      args: [...pool, '-v', '4', '--zap-encoder', 'json', ...file],
-      probes: ['', OWN],
-    },
-  ],
-  [
-    'KServe, with one that leads',
-    {
-      rules: [
-        PODS,
-        rule([POOLS, LEGACY], ['inferencepools', 'inferenceobjectives', 'inferencemodels']),
-        rule([LEGACY], ['inferencemodelrewrites', 'inferencepoolimports']),
-        rule(['discovery.k8s.io'], ['endpointslices']),
-        rule(['coordination.k8s.io'], ['leases'], ALL_OF_LEASES),
-      ],
-      args: [
-        '--v=4',
-        ...pool,
-        '--zap-encoder',
-        'json',
-        '--secure-serving',
-        '--model-server-metrics-scheme',
-        'https',
-        '--model-server-metrics-https-insecure-skip-verify',
-        '--ha-enable-leader-election',
-        '--config-text',
-        PLUGINS,
-      ],
-      probes: [EXT_PROC, 'liveness', 'readiness'],
-      counts: LEGACY,
-    },
-  ],
-  [
-    'an operator that lets it write leases and no events',
-    {
-      rules: [
-        PODS,
-        rule([POOLS], ['inferencepools']),
-        rule(['coordination.k8s.io'], ['leases'], ['create', 'get', 'update']),
-        rule([LEGACY], ['inferenceobjectives', 'inferencemodelrewrites']),
-      ],
-      args: [...pool, '--pool-group', POOLS, ...file, '--ha-enable-leader-election'],
-      probes: [OWN],
-      counts: LEGACY,
-    },
-  ],
-  [
-    'an operator that knows the objects of llm-d alone',
-    {
-      rules: [
-        rule([''], ['pods', 'services', 'endpoints']),
-        rule(['discovery.k8s.io'], ['endpointslices']),
-        rule([POOLS], ['inferencepools']),
-        rule([CURRENT], ['inferenceobjectives', 'inferencemodelrewrites']),
-      ],
-      args: [...pool, ...file, '--secure-serving=false', '--metrics-endpoint-auth=false'],
-      probes: [OWN, EXT_PROC],
-      counts: CURRENT,
-    },
-  ],
-  [
-    'a training job without a pool, which may read pods alone',
-    {
-      rules: [PODS],
-      args: [
-        '--endpoint-selector',
-        'app=vllm',
-        '--endpoint-target-ports',
-        '8000',
-        '--allow-experimental-plugins',
-        '--zap-encoder',
-        'json',
-        ...file,
-        '--tracing=false',
-        '--metrics-endpoint-auth=false',
-      ],
-      probes: [OWN],
-    },
-  ],
-];
 
 describe.skipIf(binaries === undefined)('on a real API server, with the given arguments', () => {
   let server: ApiServer;
@@ -225,32 +97,36 @@ describe.skipIf(binaries === undefined)('on a real API server, with the given ar
     );
   }
 
-  test.each(CASES)('[D556] [D557] %s: its probes find ours ready', async (_what, given) => {
-    await allow(given.rules);
-    const picker = await start(given.args);
-    try {
-      const { healthPort, metricsPort } = picker.document;
-      const page = async (path: string): Promise<unknown> =>
-        (await fetch(`http://127.0.0.1:${metricsPort}${path}`)).json();
-      const asked = (): Promise<readonly string[]> =>
-        Promise.all(given.probes.map((service) => health(healthPort, service)));
-      await eventually(asked, (answers) => answers.every((answer) => answer === 'SERVING'));
-      const endpoints = async (): Promise<string> => JSON.stringify(await page('/readyz'));
-      await eventually(endpoints, (text) => text.includes('"endpoints":1'));
-      const rules = async (): Promise<string> => JSON.stringify(await page('/debug/rules'));
-      await eventually(rules, (text) =>
-        [LEGACY, CURRENT].every(
-          (group) => text.includes(modelIn(group)) === (group === given.counts),
-        ),
-      );
-    } finally {
-      await picker.end('SIGTERM');
-    }
-  });
+  test.each(givenCases(CONFIG, PLUGINS))(
+    '[D556] [D557] %s: its probes find ours ready',
+    async (_what, given) => {
+      await allow(given.rules);
+      const picker = await start(given.args);
+      try {
+        const { healthPort, metricsPort } = picker.document;
+        const page = async (path: string): Promise<unknown> =>
+          (await fetch(`http://127.0.0.1:${metricsPort}${path}`)).json();
+        const asked = (): Promise<readonly string[]> =>
+          Promise.all(given.probes.map((service) => health(healthPort, service)));
+        await eventually(asked, (answers) => answers.every((answer) => answer === 'SERVING'));
+        const endpoints = async (): Promise<string> => JSON.stringify(await page('/readyz'));
+        await eventually(endpoints, (text) => text.includes('"endpoints":1'));
+        const rules = async (): Promise<string> => JSON.stringify(await page('/debug/rules'));
+        await eventually(rules, (text) =>
+          [LEGACY, CURRENT].every(
+            (group) => text.includes(modelIn(group)) === (group === given.counts),
+          ),
+        );
+      } finally {
+        await picker.end('SIGTERM');
+      }
+    },
+  );
 
   test('[D556] a role that allows nothing leaves it not ready, and the log says what is missing', async () => {
     await allow([]);
-    const picker = await start([...pool, ...file]);
+    const pool = ['--pool-name', 'release', '--pool-namespace', NAMESPACE];
+    const picker = await start([...pool, '--config-file', CONFIG]);
     try {
       const forbidden = (): boolean => picker.lines.some((line) => line.includes('not allowed to'));
       await eventually(forbidden, (found) => found);
