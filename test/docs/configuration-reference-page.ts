@@ -1,9 +1,15 @@
 import { z } from 'zod';
 import { SERVING_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
+import {
+  CLUSTER_DISCOVERY,
+  FILE_DISCOVERY,
+  fileDiscoverySchema,
+} from '../../src/config/plan/plugin-table.ts';
 import { capacity } from '../../src/config/schema/capacity-schema.ts';
 import { ejection } from '../../src/config/schema/ejection-schema.ts';
 import { flowControl } from '../../src/config/schema/flow-control-schema.ts';
 import { hold } from '../../src/config/schema/hold-schema.ts';
+import { HOLDBACK_SCHEMAS } from '../../src/flow/control/policy-types.ts';
 
 /** The parts of a JSON schema that the page shows. */
 interface Schema {
@@ -26,6 +32,10 @@ interface Schema {
 
 /** The fields of a configuration that are no plugins. */
 const PARTS: Readonly<Record<string, unknown>> = { hold, ejection, capacity, flowControl };
+/** Types that have one of several schemas, by the value of a parameter. */
+const CHOSEN: ReadonlyMap<string, readonly unknown[]> = new Map([
+  ['priority-holdback-policy', HOLDBACK_SCHEMAS],
+]);
 const KINDS: readonly (readonly [kind: keyof typeof SERVING_CATALOGUE, heading: string])[] = [
   ['filters', 'Filters'],
   ['scorers', 'Scorers'],
@@ -35,6 +45,7 @@ const KINDS: readonly (readonly [kind: keyof typeof SERVING_CATALOGUE, heading: 
   ['schedulers', 'Schedulers in other processes'],
   ['dataSources', 'Data sources, producers, parsers and admitters'],
 ];
+const DISCOVERIES = [FILE_DISCOVERY, CLUSTER_DISCOVERY];
 /** What JSON schema says of whole numbers without bounds. */
 const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 
@@ -49,7 +60,10 @@ nor "required" is optional.
 ## Fields beside plugins and profiles
 
 ${Object.entries(PARTS).map(part).join('\n')}
-${KINDS.map(kindSection).join('\n')}`;
+${KINDS.map(kindSection).join('\n')}
+## Discovery
+
+${DISCOVERIES.map((type) => `### ${type}\n\n${table(jsonOf(fileDiscoverySchema))}`).join('\n')}`;
 }
 
 function part([name, schema]: readonly [string, unknown]): string {
@@ -58,12 +72,12 @@ function part([name, schema]: readonly [string, unknown]): string {
 
 function kindSection([kind, heading]: (typeof KINDS)[number]): string {
   const definitions = (SERVING_CATALOGUE[kind] as readonly { type: string; config: unknown }[])
-    .map(({ type, config }) => ({ type, schema: jsonOf(config) }))
+    .map(({ type, config }) => ({ type, schemas: (CHOSEN.get(type) ?? [config]).map(jsonOf) }))
     .toSorted((a, b) => (a.type < b.type ? -1 : 1));
-  const bare = definitions.filter(({ schema }) => rowsOf(schema).length === 0);
+  const bare = definitions.filter(({ schemas }) => schemas.every((it) => rowsOf(it).length === 0));
   const sections = definitions
     .filter((definition) => !bare.includes(definition))
-    .map(({ type, schema }) => `### ${type}\n\n${table(schema)}`);
+    .map(({ type, schemas }) => `### ${type}\n\n${schemas.map(table).join('\nor\n\n')}`);
   const names = bare.map(({ type }) => `\`${type}\``).join(', ');
   const without = bare.length === 0 ? '' : `Without parameters: ${names}.\n\n`;
   return `## ${heading}\n\n${without}${sections.join('\n')}`;

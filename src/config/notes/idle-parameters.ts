@@ -1,5 +1,5 @@
 import type { ConfigNote, NoteReason } from '../../picker/plan/config-note.ts';
-import { isGiven, parameterAt } from './parameter-at.ts';
+import { isGiven, parameterAt, parametersAt } from './parameter-at.ts';
 
 type Rule = readonly [reason: NoteReason, why: string];
 
@@ -27,6 +27,12 @@ const APPROXIMATE: ReadonlySet<string> = new Set([
   'approx-prefix-cache-producer',
   'multicluster-approx-prefix-cache-producer',
 ]);
+
+const NEVER_NEEDED: Rule = ['own-way', 'a page may lack any series'];
+/** Both names: an extractor stands alone, or among the parameters of its source. */
+const engines = (at: string): Readonly<Record<string, Rule>> => ({
+  [`${at}engineConfigs[].customMetrics[].optional`]: NEVER_NEEDED,
+});
 
 const sessionAffinity: Readonly<Record<string, Rule>> = {
   'sessionIdConfig.evictionSweepSeconds': NO_SWEEP,
@@ -60,6 +66,7 @@ const IDLE: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     requestTimeout: NEVER_USED,
     inFlightLoadProducerName: ONE_LEDGER,
   },
+  'core-metrics-extractor': engines(''),
   'concurrency-detector': { inFlightLoadProducerName: ONE_LEDGER },
   'endpoint-attribute-filter': { producer: ANY_PRODUCER },
   'endpoint-attribute-scorer': { producer: ANY_PRODUCER },
@@ -78,9 +85,7 @@ const IDLE: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     'revisionGating.disableCoordination': ['own-way', 'each picker chooses revisions by itself'],
   },
   'latency-slo-admitter': { latencyPredictionInfoProducerName: OWN_MODEL },
-  'metrics-data-source': {
-    families: LINES_NEEDED,
-  },
+  'metrics-data-source': { families: LINES_NEEDED, ...engines('extractors[].') },
   'multicluster-metrics-data-source': { families: LINES_NEEDED },
   'multicluster-session-affinity-filter': sessionAffinity,
   'no-hit-lru-scorer': {
@@ -124,11 +129,14 @@ export function idleParameters(
   if (boundsBlocksInVain(type, parameters)) rules.push(['maxPrefixBlocksToMatch', TOKENS_BOUND]);
   if (isOtherStrategy(type, parameters)) rules.push(['headroomSelectionStrategy', LEAST]);
   if (isRounded(type, parameters)) rules.push(['blockSizeTokens', ROUNDED]);
-  return rules.flatMap(([name, [reason, why]]) => {
-    if (!isGiven(parameterAt(parameters, name))) return [];
-    const at = `${path}.${name}`;
-    return [{ path: at, reason, text: `${at} has no effect: ${why}` }];
-  });
+  return rules.flatMap(([name, [reason, why]]) =>
+    parametersAt(parameters, name)
+      .filter(({ value }) => isGiven(value))
+      .map(({ at }) => {
+        const where = `${path}.${at}`;
+        return { path: where, reason, text: `${where} has no effect: ${why}` };
+      }),
+  );
 }
 
 /** Blocks bound the match only where tokens do not, as in the reference. */

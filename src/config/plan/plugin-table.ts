@@ -17,9 +17,10 @@ import { readParameters, writtenParameters } from './read-parameters.ts';
 
 export const FILE_DISCOVERY = 'file-discovery';
 /** `file-discovery` for endpoints that are clusters: both take host names. */
-const CLUSTER_DISCOVERY = 'multicluster-file-discovery';
+export const CLUSTER_DISCOVERY = 'multicluster-file-discovery';
 
-const fileDiscoverySchema: z.ZodType<FileDiscoveryPlan> = z.lazy(() =>
+/** The parameters of both. */
+export const fileDiscoverySchema: z.ZodType<FileDiscoveryPlan> = z.lazy(() =>
   z.strictObject({
     path: z.string().min(1),
     watchFile: z.boolean().default(false),

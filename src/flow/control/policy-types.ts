@@ -141,6 +141,9 @@ const explicitHoldback = z.lazy(() =>
     }),
 );
 
+/** What `priority-holdback-policy` takes: the one or the other, by its `domain`. */
+export const HOLDBACK_SCHEMAS: readonly z.ZodType[] = [rangeHoldback, explicitHoldback];
+
 function isRising(ceilings: Readonly<Record<string, number>>): boolean {
   const sorted = Object.entries(ceilings).toSorted(([a], [b]) => Number(a) - Number(b));
   return sorted.every(([, each], at) => at === 0 || each >= (sorted[at - 1]?.[1] ?? 0));

@@ -72,6 +72,26 @@ describe('latency-observer-producer-hub', () => {
     expect(anchors(source, 60_000)?.calibrated).toBe(false);
   });
 
+  test('[D617] lowPercentile says which times are low', () => {
+    const source = observer({ lowPercentile: 10 });
+    observe(source, ELEVEN);
+    expect(anchors(source, 20_000)?.low.ttftMs).toBe(200);
+  });
+
+  test('[D617] the floor of a bucket is that of its newest windowSize times', () => {
+    const source = observer({ windowSize: 3, maxRequests: 3, minRequests: 1 });
+    observe(source, ELEVEN);
+    expect(anchors(source, 70_000)?.floorMs).toBe(920);
+  });
+
+  test('[D617] of more than bucketHistorySize floors the slowest goes', () => {
+    const source = observer({ bucketDuration: '20s', bucketHistorySize: 2, minRequests: 1 });
+    for (const [index, ttftMs] of [100, 200, 4000, 5000].entries()) {
+      observe(source, [ttftMs], 30_000 * index);
+    }
+    expect(anchors(source, 150_000)?.floorMs).toBe(110);
+  });
+
   test('[D171] computes anew once in an interval', () => {
     const source = observer();
     observe(source, ELEVEN);

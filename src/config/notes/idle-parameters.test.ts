@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { idleParameters } from './idle-parameters.ts';
+
+const AT = 'plugins[0].parameters';
+const engineConfigs = [
+  { name: 'a', customMetrics: [{ attributeKey: 'k', metricSpec: 'm' }] },
+  { name: 'b', customMetrics: [{ attributeKey: 'k', metricSpec: 'm', optional: true }] },
+];
+
+test.each([
+  ['core-metrics-extractor', { engineConfigs }, ''],
+  ['metrics-data-source', { extractors: [{ engineConfigs }] }, 'extractors[0].'],
+])('[D617] of %s, whether a custom metric is optional has a note', (type, parameters, before) => {
+  const notes = idleParameters(type, parameters, AT).map(({ path }) => path);
+  expect(notes).toEqual([`${AT}.${before}engineConfigs[1].customMetrics[0].optional`]);
+});
