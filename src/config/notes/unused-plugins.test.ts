@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { SERVING_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../load.ts';
 
@@ -48,4 +49,15 @@ test('[D613] a producer is noted whose finds nothing reads', () => {
     ]);
     expect([producer, ...notesOf([{ type: producer }, reader])]).toEqual([producer]);
   }
+});
+
+test('[D613] the note about sessions names the source that reads them', () => {
+  const [note = ''] = notesOf([{ type: 'session-id-producer', name: 'own' }]);
+  const [, source = ''] = /the source (\{.*\}),/.exec(note) ?? [];
+  const sessionIdConfig = { sources: [parse(source)] };
+  const reader = {
+    type: 'session-affinity-scorer',
+    parameters: { strategy: 'session_id', sessionIdConfig },
+  };
+  expect(notesOf([{ type: 'session-id-producer', name: 'own' }, reader])).toEqual([]);
 });

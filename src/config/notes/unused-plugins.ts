@@ -46,7 +46,7 @@ function unreadBy(
   // Plugins of others may read what the reference's own do not.
   if (![...types].every((each) => REFERENCE_TYPES.has(each))) return undefined;
   if (type === 'session-id-producer' && !used.has(SESSION_ID_ATTRIBUTE)) {
-    return `nothing reads the sessions that ${name} finds; name the attribute ${SESSION_ID_ATTRIBUTE} in a session-affinity-scorer or -filter, or leave it out`;
+    return `nothing reads the sessions that ${name} finds; give a session-affinity-scorer or -filter the source {attribute: ${SESSION_ID_ATTRIBUTE}, producer: ${name}}, or leave it out`;
   }
   if (type === 'topology-extractor' && [...PLACES].every((each) => !types.has(each))) {
     return `nothing reads the places that ${name} finds; list a topology-affinity-scorer or -filter, or leave it out`;
