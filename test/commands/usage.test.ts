@@ -136,7 +136,7 @@ it('[O187] commands that ask a picker find that of this machine, and name what i
 
 it('[O244] a reader that has enough, such as `head`, ends a command without an error', async () => {
   const script = `"${process.execPath}" "${PROGRAM}" check default | true; echo "\${PIPESTATUS[0]}"`;
-  const ended = await new Promise<ProgramRun>((resolve) => {
+  const ended = await new Promise((resolve) => {
     const child = execFile('bash', ['-c', script], (_error, stdout, stderr) =>
       resolve({ code: child.exitCode, stdout, stderr }),
     );
