@@ -1,6 +1,7 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { makeTrace, readBytes } from '../../../test/make-trace.ts';
+import { isLong } from '../../../test/support/long-runs.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { Random } from '../../framework/runtime.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
@@ -8,7 +9,7 @@ import { TRACE_FORMATS } from './reading/find-format.ts';
 import { type Trace, TraceError } from './trace.ts';
 
 /** For each format. A failure names its seed. */
-const SEEDS = Array.from({ length: 150 }, (_, index) => index + 1);
+const SEEDS = Array.from({ length: isLong ? 150 : 50 }, (_, index) => index + 1);
 
 const SPANS = JSON.stringify({
   resourceSpans: [
