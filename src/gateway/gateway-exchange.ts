@@ -43,6 +43,7 @@ export class GatewayExchange {
   readonly #headers: readonly HeaderPair[];
   readonly #hasBody: boolean;
   readonly #limits: ExchangeLimits;
+  #headReturned = false;
   #requestReturned = false;
   #onHeadAnswered = (): void => undefined;
   #upstream: Dispatcher.ResponseData | undefined;
@@ -141,6 +142,7 @@ export class GatewayExchange {
         this.#headers,
         answer.request_headers.response?.header_mutation,
       );
+      this.#headReturned = true;
       if (!this.#hasBody) this.#onRequestReturned();
       this.#forward(headers).catch((error: unknown) => this.#answerFor(error));
     } else if (answer.request_body !== undefined) this.#passRequestBody(answer.request_body);
@@ -157,6 +159,8 @@ export class GatewayExchange {
   }
 
   #passRequestBody({ response }: NonNullable<ProcessingResponse['request_body']>): void {
+    // Nobody would be asked, and no time limit would run any more.
+    if (!this.#headReturned) throw new Error('it has a body before its headers');
     const { body, end_of_stream: last } = response?.body_mutation?.streamed_response ?? {};
     if (body !== undefined && body.length > 0 && !this.#toUpstream.write(body)) {
       this.#picker.pauseUntilDrained(this.#toUpstream, () => undefined);

@@ -222,6 +222,13 @@ describe('an endpoint', () => {
   );
 });
 
+it('[V550] a picker that returns the body and not the headers is a 502: else no time limit would run', async () => {
+  except((input) => input.request_headers !== undefined);
+  await start();
+  expect((await post()).status).toBe(502);
+  expect(endpoint.visits).toBe(0);
+});
+
 describe('a client', () => {
   function startUpload(): ClientRequest {
     const headers = { 'content-length': 1000 };
