@@ -223,13 +223,19 @@ describe.skipIf(launch === undefined)('what the live page shows of documents and
     await context.close();
   });
 
-  it('[O189] counts decisions by the time between messages, and explains in words', async () => {
+  it('[O189] [O482] counts decisions each second by the picker’s step, however late a message comes, and explains in words', async () => {
     await stack.send(3);
     const first = await nextMessage(stack.admin);
     const { picker: _picker, ...later } = first;
+    const step = { refused: 0, held: 0, failed: 0, ttftMs: null, wallMs: first.wallMs + 2000 };
     const events = [
       first,
-      { ...later, wallMs: first.wallMs + 4000, decisions: { ...later.decisions, made: 100 } },
+      {
+        ...later,
+        wallMs: first.wallMs + 8000,
+        steps: [{ ...step, picked: 50 }],
+        decisions: { ...later.decisions, made: 100 },
+      },
     ];
     const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
     const context = await browser.newContext({ locale: 'en-GB' });
