@@ -94,6 +94,26 @@ describe('the folder of a capture', () => {
     );
   });
 
+  it('[G254] may hold the files of several pickers in turns: each run is read as a whole', () => {
+    const file = (n: number, seed: number, at: number): Uint8Array =>
+      zstd(text(head(n, seed), first(at)));
+    const folder = folderOf({
+      'capture-000000.jsonl.zst': file(0, 1, 1),
+      'capture-000001.jsonl.zst': file(0, 2, 3),
+      'capture-000002.jsonl.zst': file(1, 1, 2),
+      'capture-000003.jsonl.zst.gz': gzipSync(file(1, 2, 4)),
+      'capture-000003.jsonl.zst': zstd(text(first(5))),
+    });
+    expect(read(folder)).toEqual({ numbers: [1, 2, 3, 4, 5], warnings: [] });
+    // The same seed, as of a picker that was started anew with it.
+    const again = folderOf({
+      'capture-000000.jsonl.zst': file(0, 1, 1),
+      'capture-000001.jsonl.zst': file(1, 1, 2),
+      'capture-000002.jsonl.zst': file(0, 1, 3),
+    });
+    expect(read(again)).toEqual({ numbers: [1, 2, 3], warnings: [] });
+  });
+
   it('[G242] says before which file others are missing, and how many', () => {
     const file = (n: number): Uint8Array => zstd(text(head(n), first(n)));
     const folder = folderOf({

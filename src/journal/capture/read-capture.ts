@@ -11,6 +11,7 @@ import {
   isNewRun,
 } from './capture-record.ts';
 import { type CutOff, linesOf } from './capture-text.ts';
+import { filesByRun } from './files-by-run.ts';
 import { recordOf } from './record-of.ts';
 
 /** Objects rather than lists, so that the compiler reports a kind that is missing. */
@@ -107,7 +108,7 @@ function filesOf(path: string): readonly Pick<CaptureFile, 'path' | 'stem'>[] {
   }
   if (!folder) return [{ path, stem: path }];
   const files = filesToRead(path);
-  if (files.length > 0) return files;
+  if (files.length > 0) return filesByRun(files);
   throw new ConfigError(path, [
     {
       path: 'capture',
@@ -202,7 +203,7 @@ class CaptureReader {
     const what =
       missing === 1 ? '1 file of the same run is' : `${missing} files of the same run are`;
     this.warnings.push(
-      `${place}: ${what} missing before it: decisions may differ without what was learned from there`,
+      `${place}: ${what} missing before it: decisions may differ without what was learned from there; a larger --capture-max-bytes keeps more of them`,
     );
   }
 
