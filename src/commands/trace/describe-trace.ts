@@ -1,6 +1,6 @@
 import type { Outcome } from '../../framework/observer.ts';
 import { SessionFinder } from '../../lab/traces/find-sessions.ts';
-import { RequestTable } from '../../lab/traces/table/request-table.ts';
+import { RequestTable } from '../../lab/traces/request-table.ts';
 import {
   type RecordedEnd,
   readingOf,

@@ -55,7 +55,7 @@ export class SpreadCounts {
     if (count === 0) return undefined;
     const total = sum(counts.map(([value, each]) => value * each));
     const at = (share: number): number => {
-      // As `quantile` does: the lowest value with more than so many others below.
+      // It is what `quantile` gives for all the values.
       let before = Math.min(count - 1, Math.floor(share * count));
       return counts.find(([, each]) => (before -= each) < 0)?.[0] ?? Number.NaN;
     };

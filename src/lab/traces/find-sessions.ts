@@ -1,6 +1,6 @@
+import { RequestTable } from './request-table.ts';
 import { NumberColumn } from './table/number-column.ts';
 import { PrefixWalk } from './table/prefix-walk.ts';
-import { RequestTable } from './table/request-table.ts';
 import type { Trace, TraceRequest } from './trace.ts';
 
 /** A single common block may be a system prompt, which does not make a conversation. */
@@ -36,7 +36,7 @@ export class SessionFinder {
     return this.#walk.distinctBlocks;
   }
 
-  /** Of the next request of the table. */
+  /** Says it for the next request of the table. */
   next({ promptTokens }: Pick<TraceRequest, 'promptTokens'>): FoundTurn {
     const place = this.#requests++;
     const { nodes, ends, knownBlocks } = this.#walk.next(this.#table.nodeAt(place));

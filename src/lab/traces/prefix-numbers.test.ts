@@ -3,7 +3,7 @@ import { NaivePrefixNumbers } from '../../../test/support/naive-prefix-numbers.t
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SessionFinder } from './find-sessions.ts';
 import { blockIdsOf, inBlocksOf, prefixNumbersOf } from './prefix-numbers.ts';
-import { RequestTable } from './table/request-table.ts';
+import { RequestTable } from './request-table.ts';
 import type { TraceRequest } from './trace.ts';
 
 const SEEDS = [1, 2, 3, 4, 5];

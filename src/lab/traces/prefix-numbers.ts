@@ -1,7 +1,7 @@
-import type { Run } from './table/block-runs.ts';
+import { RequestTable } from './request-table.ts';
+import type { IdRun } from './table/id-runs.ts';
 import { NumberColumn } from './table/number-column.ts';
 import { PrefixWalk } from './table/prefix-walk.ts';
-import { RequestTable } from './table/request-table.ts';
 import type { TraceContent, TraceRequests } from './trace.ts';
 
 /**
@@ -22,8 +22,8 @@ class PrefixNumbers {
     this.#walk = new PrefixWalk(table.tree);
   }
 
-  /** Of the request at this place; to be asked in order. */
-  of(place: number): readonly Run[] {
+  /** The numbers of the request at this place; it must be asked in order. */
+  of(place: number): readonly IdRun[] {
     const { nodes, ends, knownBlocks } = this.#walk.next(this.#table.nodeAt(place));
     const runs: [first: number, count: number][] = [];
     nodes.forEach((node, at) => {
@@ -44,13 +44,13 @@ class PrefixNumbers {
 }
 
 /** For each request, the numbers of its blocks. Equal ones mean the same model and text so far. */
-export function* prefixNumbersOf(requests: TraceRequests): Generator<readonly Run[], void> {
+export function* prefixNumbersOf(requests: TraceRequests): Generator<readonly IdRun[], void> {
   const table = RequestTable.of(requests);
   const numbers = new PrefixNumbers(table, 1);
   for (let place = 0; place < table.length; place++) yield numbers.of(place);
 }
 
-function appendRun(runs: [first: number, count: number][], [first, count]: Run): void {
+function appendRun(runs: [first: number, count: number][], [first, count]: IdRun): void {
   const last = runs.at(-1);
   if (count === 0) return;
   if (last !== undefined && last[0] + last[1] === first) last[1] += count;
@@ -58,7 +58,7 @@ function appendRun(runs: [first: number, count: number][], [first, count]: Run):
 }
 
 /** The block numbers of runs of consecutive ones. */
-export function blockIdsOf(runs: readonly Run[]): number[] {
+export function blockIdsOf(runs: readonly IdRun[]): number[] {
   const ids: number[] = [];
   for (const [first, count] of runs) for (let at = 0; at < count; at++) ids.push(first + at);
   return ids;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { OUTCOMES } from '../../../framework/observer.ts';
 import { nonNegative, outputTokens, parseJson, promptTokens } from '../json-fields.ts';
 import { blockIdsOf, prefixNumbersOf } from '../prefix-numbers.ts';
-import type { Run } from '../table/block-runs.ts';
+import type { IdRun } from '../table/id-runs.ts';
 import type { TraceContent, TraceRequest } from '../trace.ts';
 import { TOKENS_MAX, type TraceFormat, type TraceReader } from '../trace-format.ts';
 
@@ -29,7 +29,7 @@ const row = z.object({
   e2eMs: nonNegative.optional(),
 });
 
-const NO_RUNS: readonly Run[] = [];
+const NO_RUNS: readonly IdRun[] = [];
 
 /** Everything that a trace can hold, with blocks as runs of consecutive numbers. */
 export const POINTSMAN: TraceFormat = {
@@ -84,7 +84,7 @@ function* write({ blockTokens, requests }: TraceContent): Generator<string, void
     const { atMs, promptTokens, outputTokens, model, session, seen } = request;
     const { thinkMs, priority, fairnessId } = request;
     const { value: blocks = NO_RUNS } = prefixes.next() as IteratorResult<
-      readonly Run[],
+      readonly IdRun[],
       undefined
     >;
     const line = {

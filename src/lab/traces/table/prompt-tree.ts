@@ -1,8 +1,9 @@
-import { NO_TRACE_BLOCKS } from '../trace-format.ts';
-import { BlockRuns, type Run } from './block-runs.ts';
+import { type IdRun, IdRuns } from './id-runs.ts';
 import { NumberColumn } from './number-column.ts';
 
 const PLACES_AT_FIRST = 1024;
+/** Shared by all prompts without blocks, because there may be millions of them. */
+const NO_IDS: readonly (number | string)[] = [];
 
 /**
  * The blocks of prompts, where those that begin alike have their beginning in common. A node stands
@@ -12,7 +13,7 @@ const PLACES_AT_FIRST = 1024;
  */
 export class PromptTree {
   /** The blocks of nodes; each has those from a run on, without the first ones of that run. */
-  readonly #blocks = new BlockRuns();
+  readonly #blocks = new IdRuns();
   readonly #run = new NumberColumn(Uint32Array);
   readonly #skip = new NumberColumn(Uint32Array);
   /** 0 for the roots alone. */
@@ -26,17 +27,17 @@ export class PromptTree {
   #nodes = 0;
 
   /** The ids of blocks as runs of numbers, as `add` takes them. */
-  runsOf(blockIds: readonly (number | string)[]): readonly Run[] {
+  runsOf(blockIds: readonly (number | string)[]): readonly IdRun[] {
     return this.#blocks.runsOf(blockIds);
   }
 
   /** Returns the node at which the prompt ends: the root of its model, if it has no blocks. */
-  add(model: string, runs: readonly Run[]): number {
+  add(model: string, runs: readonly IdRun[]): number {
     if (this.#places.length === 0) throw new Error('the tree is closed');
     let node = this.#rootOf(model);
     let [run, skip] = [0, 0];
     while (run < runs.length) {
-      const [first, count] = runs[run] as Run;
+      const [first, count] = runs[run] as IdRun;
       const child = this.#childOf(node, first + skip);
       if (child === undefined) return this.#addLeaf(node, runs, run, skip);
       const common = this.#commonWith(child, runs, run, skip);
@@ -71,7 +72,7 @@ export class PromptTree {
 
   /** The blocks of the prompt that ends at this node. */
   idsOf(node: number): readonly (number | string)[] {
-    if (this.#length.get(node) === 0) return NO_TRACE_BLOCKS;
+    if (this.#length.get(node) === 0) return NO_IDS;
     const ids: (number | string)[] = [];
     for (const each of this.pathTo(node)) {
       const place = { run: this.#run.get(each), skip: this.#skip.get(each) };
@@ -88,12 +89,12 @@ export class PromptTree {
     return root;
   }
 
-  #addLeaf(parent: number, runs: readonly Run[], from: number, skip: number): number {
+  #addLeaf(parent: number, runs: readonly IdRun[], from: number, skip: number): number {
     const leaf = this.#nodes++;
     this.#run.set(leaf, this.#blocks.length);
     this.#blocks.append(runs, from, skip);
     let length = -skip;
-    for (let run = from; run < runs.length; run++) length += (runs[run] as Run)[1];
+    for (let run = from; run < runs.length; run++) length += (runs[run] as IdRun)[1];
     this.#length.set(leaf, length);
     this.#place(leaf, parent);
     return leaf;
@@ -127,13 +128,13 @@ export class PromptTree {
   }
 
   /** How many blocks of the node the prompt has, from a run and without the first ids of it. */
-  #commonWith(node: number, runs: readonly Run[], from: number, skipped: number): number {
+  #commonWith(node: number, runs: readonly IdRun[], from: number, skipped: number): number {
     const most = this.#length.get(node);
     let [own, ownSkip] = [this.#run.get(node), this.#skip.get(node)];
     let [run, skip] = [from, skipped];
     let common = 0;
     while (common < most && run < runs.length) {
-      const [first, count] = runs[run] as Run;
+      const [first, count] = runs[run] as IdRun;
       if (first + skip !== this.#blocks.firstOf(own) + ownSkip) break;
       const ownCount = this.#blocks.countOf(own);
       const both = Math.min(count - skip, ownCount - ownSkip, most - common);

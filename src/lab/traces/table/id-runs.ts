@@ -4,13 +4,13 @@ import { TextNumbers } from './text-numbers.ts';
 type BlockId = number | string;
 
 /** Consecutive block numbers. */
-export type Run = readonly [first: number, count: number];
+export type IdRun = readonly [first: number, count: number];
 
 /**
  * Lists of block ids, one behind another, as runs of consecutive ids: prompts that grow turn by
  * turn have a run for each turn, however many blocks it has. Ids that are texts are numbers below 0.
  */
-export class BlockRuns {
+export class IdRuns {
   readonly #first = new NumberColumn(Float64Array);
   readonly #count = new NumberColumn(Uint32Array);
   readonly #texts = new TextNumbers();
@@ -34,8 +34,8 @@ export class BlockRuns {
   }
 
   /** The ids as runs of numbers. */
-  runsOf(ids: readonly BlockId[]): readonly Run[] {
-    const runs: Run[] = [];
+  runsOf(ids: readonly BlockId[]): readonly IdRun[] {
+    const runs: IdRun[] = [];
     for (let at = 0; at < ids.length; ) {
       const first = this.#numberOf(ids[at] as BlockId);
       let count = 1;
@@ -47,9 +47,9 @@ export class BlockRuns {
   }
 
   /** Appends the runs from a place on, without the first ids of the run there. */
-  append(runs: readonly Run[], from: number, skip: number): void {
+  append(runs: readonly IdRun[], from: number, skip: number): void {
     for (let at = from; at < runs.length; at++) {
-      const [first, count] = runs[at] as Run;
+      const [first, count] = runs[at] as IdRun;
       const skipped = at === from ? skip : 0;
       this.#first.set(this.#length, first + skipped);
       this.#count.set(this.#length, count - skipped);

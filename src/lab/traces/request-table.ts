@@ -1,12 +1,12 @@
-import { OUTCOMES, type Outcome } from '../../../framework/observer.ts';
-import type { Millis } from '../../../framework/runtime.ts';
-import type { TraceRequest, TraceRequests } from '../trace.ts';
-import { NO_TRACE_BLOCKS } from '../trace-format.ts';
-import { wholeMicros } from '../whole-micros.ts';
-import type { Run } from './block-runs.ts';
-import { NumberColumn } from './number-column.ts';
-import { PromptTree } from './prompt-tree.ts';
-import { TextNumbers } from './text-numbers.ts';
+import { OUTCOMES, type Outcome } from '../../framework/observer.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { IdRun } from './table/id-runs.ts';
+import { NumberColumn } from './table/number-column.ts';
+import { PromptTree } from './table/prompt-tree.ts';
+import { TextNumbers } from './table/text-numbers.ts';
+import type { TraceRequest, TraceRequests } from './trace.ts';
+import { NO_TRACE_BLOCKS } from './trace-format.ts';
+import { wholeMicros } from './whole-micros.ts';
 
 /** What became of a request; times are NaN where they are not known. */
 export interface RowEnd {
@@ -45,7 +45,7 @@ export class RequestTable implements TraceRequests {
   #startMs = 0;
   #length = 0;
 
-  /** Those of a table are not copied. */
+  /** A table of these requests: itself, if they are one. */
   static of(requests: TraceRequests): RequestTable {
     if (requests instanceof RequestTable) return requests;
     const table = new RequestTable();
@@ -79,7 +79,7 @@ export class RequestTable implements TraceRequests {
   }
 
   /** Returns its row. `runs`: its blocks, where they are known as such. */
-  add(request: TraceRequest, runs?: readonly Run[]): number {
+  add(request: TraceRequest, runs?: readonly IdRun[]): number {
     const row = this.#length;
     this.#length += 1;
     this.replace(row, request, runs);
@@ -87,7 +87,7 @@ export class RequestTable implements TraceRequests {
   }
 
   /** The row has this request from here on; the order of the rows stays. */
-  replace(row: number, request: TraceRequest, runs?: readonly Run[]): void {
+  replace(row: number, request: TraceRequest, runs?: readonly IdRun[]): void {
     const { model, blockIds, session, fairnessId, seen } = request;
     this.#atMs.set(row, request.atMs);
     this.#model.set(row, this.#texts.numberOf(model));
