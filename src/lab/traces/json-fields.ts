@@ -18,14 +18,27 @@ export const nonNegative: z.ZodType<number> = z.number().nonnegative();
 /** The value's characters that an error message contains at most. */
 const EXCERPT_CHARS = 60;
 
+/** A text in quotes, or what Python writes for numbers that JSON has not. */
+const NO_NUMBER = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
+
+/** The value of a JSON text, with null for NaN and Infinity; undefined where it is none. */
+function valueOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    if (!/NaN|Infinity/.test(text)) return undefined;
+  }
+  try {
+    return JSON.parse(text.replace(NO_NUMBER, (each) => (each.startsWith('"') ? each : 'null')));
+  } catch {
+    return undefined;
+  }
+}
+
 /** Parses JSON of this schema. A string is an error message that names the field and its value. */
 export function parseJson<T>(text: string, schema: z.ZodType<T>): T | string {
-  let raw: unknown;
-  try {
-    raw = JSON.parse(text);
-  } catch {
-    return `not JSON: ${JSON.stringify(text.slice(0, EXCERPT_CHARS))}`;
-  }
+  const raw = valueOf(text);
+  if (raw === undefined) return `not JSON: ${JSON.stringify(text.slice(0, EXCERPT_CHARS))}`;
   const parsed = schema.safeParse(raw);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;

@@ -35,10 +35,6 @@ function noJsonTraceOf(text: string): string | undefined {
 /** Results of load generators and others that many have, by fields that only they have together. */
 const RESULTS: readonly { readonly has: readonly string[]; readonly sentence: string }[] = [
   {
-    has: ['benchmarks', 'metadata'],
-    sentence: `this looks like a report of GuideLLM, which is not read: ${PLAIN_LINE}; docs/trace-format.md has the line of jq that does so`,
-  },
-  {
     has: ['input_lens', 'output_lens'],
     sentence:
       'this result of a benchmark has no start_times, and so does not say when each request came: newer versions of `vllm bench serve` write them with --save-result --save-detailed',

@@ -16,6 +16,8 @@ export interface TraceReader {
   /** Whether the first line is a header and not a request. */
   readonly hasHeader?: boolean;
   readonly read: (text: string) => ReadResult;
+  /** Sentences about what was assumed, after the last line. */
+  readonly notes?: () => readonly string[];
 }
 
 /** Fields of a request that not every format can hold. */
@@ -35,11 +37,13 @@ export interface TraceFormat {
   readonly carries: readonly OptionalField[];
   /**
    * `lines`: one request per line. `values`: JSON objects over any number of lines, alone or in an
-   * array. `lines-or-values`: lines if the first line is a whole object, values otherwise.
+   * array. `lines-or-values`: lines if the first line is a whole object, values otherwise. `nested`:
+   * one document, in which requests are objects so deep.
    */
-  readonly shape: 'lines' | 'values' | 'lines-or-values';
+  readonly shape: 'lines' | 'values' | 'lines-or-values' | { readonly nested: number };
   /**
-   * How a text of this format is known by its first line. A character: by what it begins with, if
+   * How a text of this format is known by its first line; of a document over many lines, by its
+   * first bytes. A character: by what it begins with, if
    * no format recognizes the line. Lines are not parsed for it, because one may be damaged.
    */
   readonly firstLine: ((text: string) => boolean) | '{' | '[';

@@ -31,7 +31,7 @@ const record = z.object({
     time_to_first_token: measured(nonNegative),
     request_latency: measured(nonNegative),
   }),
-  error: z.unknown(),
+  error: z.unknown().optional(),
 });
 
 /** AIPerf's records of the requests of a run, `profile_export.jsonl`. */

@@ -27,7 +27,9 @@ const AZURE_COLUMNS: CsvColumns = {
   timeIs: 'a time such as 2023-11-16 18:15:46.68, UTC without an offset',
 };
 
-const secondsMs = (text: string): number => (text === '' ? Number.NaN : 1000 * Number(text));
+/** Digits, a point and an exponent: `Number` takes hexadecimal ones and an empty text, too. */
+const secondsMs = (text: string): number =>
+  /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) ? 1000 * Number(text) : Number.NaN;
 
 /** Times are in seconds since the trace began. */
 const BURST_GPT_COLUMNS: CsvColumns = {
@@ -64,7 +66,7 @@ export const AZURE: TraceFormat = {
   about: 'Azure’s CSV of 2023, 2024 and 2025',
   carries: [],
   shape: 'lines',
-  firstLine: (text) => typeof csvReader(text, AZURE_COLUMNS) !== 'string',
+  firstLine: (text) => missingIn(cells(text), AZURE_COLUMNS).length === 0,
   csvColumns: needed(AZURE_COLUMNS),
   ordered: true,
   reader: (header) => csvReader(header, AZURE_COLUMNS),
@@ -82,7 +84,7 @@ export const BURST_GPT: TraceFormat = {
   about: 'BurstGPT’s CSV',
   carries: ['model', 'session'],
   shape: 'lines',
-  firstLine: (text) => typeof csvReader(text, BURST_GPT_COLUMNS) !== 'string',
+  firstLine: (text) => missingIn(cells(text), BURST_GPT_COLUMNS).length === 0,
   csvColumns: needed(BURST_GPT_COLUMNS),
   ordered: true,
   reader: (header) => csvReader(header, BURST_GPT_COLUMNS),
@@ -113,7 +115,7 @@ function readOnlyCsv(name: string, about: string, columns: CsvColumns): TraceFor
     about,
     carries: [],
     shape: 'lines',
-    firstLine: (text) => typeof csvReader(text, columns) !== 'string',
+    firstLine: (text) => missingIn(cells(text), columns).length === 0,
     csvColumns: needed(columns),
     ordered: true,
     reader: (header) => csvReader(header, columns),
@@ -124,13 +126,22 @@ function needed({ time, prompt, output }: CsvColumns): readonly string[] {
   return [time, prompt, output];
 }
 
+function missingIn(columns: readonly string[], wanted: CsvColumns): readonly string[] {
+  return needed(wanted).filter((name) => !columns.includes(name));
+}
+
 function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
   const columns = cells(header);
   const { time, prompt, output } = wanted;
-  const missing = needed(wanted).filter((name) => !columns.includes(name));
+  const missing = missingIn(columns, wanted);
   if (missing.length > 0) return `the header has no column ${missing.join(', ')}`;
+  const twice = needed(wanted).find((name) => columns.indexOf(name) < columns.lastIndexOf(name));
+  if (twice !== undefined) return `the header has the column ${twice} more than once`;
   const read = (line: string): TraceRequest | string => {
     const values = cells(line);
+    if (values.at(-1)?.startsWith('"')) {
+      return 'a value in quotes does not end on its line: write each request on one line';
+    }
     if (values.length !== columns.length) {
       return `${values.length} columns, but the header has ${columns.length}`;
     }
@@ -158,9 +169,15 @@ function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
   return { ...readerOf(read)(), hasHeader: true };
 }
 
-/** No value of these formats has a comma or a quote; R and others put all of them into quotes. */
+/** A value, in quotes or not, with the comma before it; a quote that does not end takes the rest. */
+const CELL = /(?:^|,)\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*"[^"]*$|[^,]*))/g;
+
+/** Values in quotes may have commas; a quote in them is written twice. */
 function cells(line: string): readonly string[] {
-  return line.split(',').map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'));
+  if (!line.includes('"')) return line.split(',').map((cell) => cell.trim());
+  return Array.from(line.matchAll(CELL), ([, quoted, plain = '']) =>
+    (quoted?.replaceAll('""', '"') ?? plain).trim(),
+  );
 }
 
 /** Throws ConfigError for a text that would be read differently. */

@@ -14,7 +14,7 @@ const entry = z.object({
   // In seconds of a clock that may count from any time.
   start_time: z.number(),
   end_time: z.number().nullish(),
-  request: z.unknown(),
+  request: z.unknown().optional(),
   info: z
     .object({
       ...answer,
@@ -23,7 +23,7 @@ const entry = z.object({
       lora_adapter: z.string().nullish(),
     })
     .nullish(),
-  error: z.unknown(),
+  error: z.unknown().optional(),
 });
 
 const payload = z.object({ model: z.string() });

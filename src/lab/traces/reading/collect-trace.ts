@@ -1,5 +1,5 @@
-import type { Run } from '../table/block-runs.ts';
-import { RequestTable } from '../table/request-table.ts';
+import { RequestTable } from '../request-table.ts';
+import type { IdRun } from '../table/id-runs.ts';
 import { type TraceContent, TraceError, type TraceRequest } from '../trace.ts';
 import { REQUESTS_MAX, type ReadResult, SKIPPED } from '../trace-format.ts';
 import { wholeMicros } from '../whole-micros.ts';
@@ -19,6 +19,8 @@ interface CollectOptions {
 
 /** Two years. A later time is damaged, and would make a simulation scrape its servers for years. */
 const SPAN_MS_MAX = 2 * 366 * 86_400_000;
+/** The year 2200 in milliseconds since 1970: no clock shows it, but one that counts in smaller units. */
+const TIME_MS_MAX = 230 * 365.25 * 86_400_000;
 const ADVICE = 'correct it, or use --lenient to skip bad lines and sort the others';
 
 function readAs(guess: string, isArray: boolean): string {
@@ -94,9 +96,13 @@ export class TraceCollector {
   }
 
   /** Returns its row, or undefined if it is left out. More may become known of it later. */
-  addRequest(request: TraceRequest, line: number, runs?: readonly Run[]): number | undefined {
+  addRequest(request: TraceRequest, line: number, runs?: readonly IdRun[]): number | undefined {
     const { source, ordered } = this.#options;
     const { atMs, thinkMs } = request;
+    if (atMs > TIME_MS_MAX) {
+      this.refuse(`at ${atMs} ms, after the year 2200: check the unit of its times`, line);
+      return undefined;
+    }
     if (Number.isNaN(this.#firstMs)) this.#firstMs = atMs;
     if (!(Math.abs(atMs - this.#firstMs) <= SPAN_MS_MAX)) {
       const far = `at ${atMs} ms, more than two years from the first request`;

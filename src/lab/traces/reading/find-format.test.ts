@@ -69,13 +69,20 @@ describe('the format of a trace', () => {
     ['2023-11-16 18:15:46.68,374,44', 'put a line with the names of the columns above it'],
     ['id,created,tokens', 'write for each request a line such as {"timestamp": 0, "input_length"'],
     ['{"time":"x","tokens":3}', 'write for each request a line such as {"timestamp": 0'],
-    ['{"metadata":{},"benchmarks":[]}', 'this looks like a report of GuideLLM'],
-    ['{\n"metadata":{},\n"benchmarks":[]}', 'this looks like a report of GuideLLM'],
+    ['{"metadata":{},"benchmarks":[]}', 'there is no request in the whole trace'],
+    ['{\n"metadata":{},\n"benchmarks":[]}', 'there is no request in the whole trace'],
     ['{"input_lens":[1],"output_lens":[2]}', 'has no start_times'],
     ['{"mean_ttft_ms":1,"total_input_tokens":2}', 'has the totals alone'],
     ['{"custom_id":"a","response":{}}', 'these are answers of a batch'],
     [`${header}\n1715299200,1,2`, 'TIMESTAMP: "1715299200" is not a time such as 2023-11-16'],
     [`${header}\n2024-05-10 00:00:00,1.5,2`, '"1.5" is not a whole number of tokens from 1 to'],
+    ['{"timestamp":1750000000000000,"input_length":1,"output_length":1}', 'after the year 2200'],
+    [
+      `${header},ContextTokens\n2024-05-10 00:00:00,1,2,3`,
+      'has the column ContextTokens more than',
+    ],
+    [`${header},note\n2024-05-10 00:00:00,1,2,"a\nb"`, ':2: a value in quotes does not end on its'],
+    ['arrived_at,num_prefill_tokens,num_decode_tokens\n0x10,1,2', '"0x10" is not a number of'],
     ['{"timestamp":0,"input_length":1e30}', 'input_length is 1e+30: must be at most 20000000'],
   ])('[O469] %j is answered by what it is, and what to do', (text, message) => {
     const read = (): unknown => readBytes(text, { lenient: false });

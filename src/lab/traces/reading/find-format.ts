@@ -3,11 +3,13 @@ import { AIPERF } from '../formats/aiperf.ts';
 import { BAILIAN } from '../formats/bailian.ts';
 import { COPILOT } from '../formats/copilot.ts';
 import { AZURE, BURST_GPT, SPLITWISE, VIDUR } from '../formats/csv.ts';
+import { GUIDE_LLM } from '../formats/guidellm.ts';
 import { INFERENCE_PERF } from '../formats/inference-perf.ts';
 import { LITELLM } from '../formats/litellm.ts';
 import { MOONCAKE } from '../formats/mooncake-trace.ts';
 import { OTEL } from '../formats/otel-spans.ts';
 import { POINTSMAN } from '../formats/pointsman.ts';
+import { SGLANG_BENCH } from '../formats/sglang-bench.ts';
 import { VLLM_BENCH } from '../formats/vllm-bench.ts';
 import { noTraceOf, PLAIN_LINE } from '../no-trace.ts';
 import type { TraceFormat } from '../trace-format.ts';
@@ -28,6 +30,8 @@ export const TRACE_FORMATS: readonly TraceFormat[] = [
   VIDUR,
   LITELLM,
   VLLM_BENCH,
+  SGLANG_BENCH,
+  GUIDE_LLM,
   AIPERF,
   INFERENCE_PERF,
 ];
@@ -39,12 +43,14 @@ const CSV_FORMATS = TRACE_FORMATS.flatMap(({ name, csvColumns = [] }) =>
 /** The line's characters that an error message contains at most. */
 const EXCERPT_CHARS = 60;
 /**
- * The format of a text with this first line, or the beginning of an array. A string is an error
- * message.
+ * The format of a text with this first line, or the beginning of an array; `head`: the first bytes
+ * of a text that begins with a brace alone. A string is an error message.
  */
-export function findFormat(firstLine: string): TraceFormat | string {
+export function findFormat(firstLine: string, head?: string): TraceFormat | string {
   const text = firstLine.trim();
   if (text === '') return 'is empty: it contains no request';
+  const document = head === undefined ? undefined : documentOf(head);
+  if (document !== undefined) return document;
   const found =
     TRACE_FORMATS.find((each) => typeof each.firstLine === 'function' && each.firstLine(text)) ??
     noTraceOf(text) ??
@@ -54,6 +60,14 @@ export function findFormat(firstLine: string): TraceFormat | string {
   const headers = CSV_FORMATS.map(({ name, csvColumns }) => `${name} (${csvColumns.join(', ')})`);
   const known = `neither JSON of objects nor a known CSV header: ${headers.join(' or ')}`;
   return `${excerpt} is ${known}; ${csvHint(text) ?? PLAIN_LINE}; docs/trace-format.md has all formats`;
+}
+
+/** The format of which all requests stand in one document that begins like this. */
+function documentOf(head: string): TraceFormat | undefined {
+  return TRACE_FORMATS.find(
+    ({ shape, firstLine }) =>
+      typeof shape === 'object' && typeof firstLine === 'function' && firstLine(head),
+  );
 }
 
 /** What is wrong with a line that is almost the header of a known CSV. */

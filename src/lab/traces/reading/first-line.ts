@@ -8,6 +8,8 @@ interface FirstLine {
   readonly line: number;
   /** Empty if there is none. */
   readonly text: string;
+  /** The first bytes of a document of which the first line has a brace alone. */
+  readonly head?: string;
 }
 
 /**
@@ -26,7 +28,7 @@ export function firstLineOf(
     // An array that begins on a line of its own is known by what follows.
     const own = 'text' in piece && piece.text.trim() !== '[' ? piece.text : undefined;
     const text = own ?? arrayHead(seen[0]);
-    first = { line: piece.line, text };
+    first = { line: piece.line, text, ...(text.trim() === '{' && { head: headOf(seen[0]) }) };
     if (text.trim() !== '') break;
     if ('wrong' in piece && !lenient) throw new TraceError(source, piece.line, piece.wrong);
   }
@@ -49,8 +51,12 @@ function* rewound(seen: readonly Buffer[], iterator: Iterator<Buffer>): Generato
   for (let next = iterator.next(); next.done !== true; next = iterator.next()) yield next.value;
 }
 
+function headOf(chunk: Buffer | undefined): string {
+  return chunk?.subarray(0, HEAD_BYTES).toString('utf8').trimStart() ?? '';
+}
+
 /** The start of a text that is an array; empty for other texts. */
 function arrayHead(chunk: Buffer | undefined): string {
-  const head = chunk?.subarray(0, HEAD_BYTES).toString('utf8') ?? '';
-  return head.trimStart().startsWith('[') ? head : '';
+  const head = headOf(chunk);
+  return head.startsWith('[') ? head : '';
 }

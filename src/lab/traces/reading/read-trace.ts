@@ -1,11 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
 import { ConfigError } from '../../../framework/error.ts';
 import { type Trace, type TraceContent, TraceError } from '../trace.ts';
+import type { TraceFormat } from '../trace-format.ts';
 import { TraceCollector } from './collect-trace.ts';
 import { findFormat, formatNamed } from './find-format.ts';
 import { firstLineOf } from './first-line.ts';
 import { readCaptureTrace } from './read-capture-trace.ts';
-import { splitLines } from './split-lines.ts';
+import { splitLines, type TracePiece } from './split-lines.ts';
+import { splitNested } from './split-nested.ts';
 import { splitValues } from './split-values.ts';
 import { unpackFile } from './unpack.ts';
 
@@ -51,7 +53,7 @@ function parse(chunks: Iterable<Buffer>, source: string, options: ReadOptions): 
   if (from === undefined && first.text.startsWith('{"e":"capture"')) {
     return readCaptureTrace(source, options);
   }
-  const format = from === undefined ? findFormat(first.text) : formatNamed(from);
+  const format = from === undefined ? findFormat(first.text, first.head) : formatNamed(from);
   if (typeof format === 'string') throw new TraceError(source, first.line, format);
   const reader = format.reader(first.text);
   if (typeof reader === 'string') throw new TraceError(source, first.line, reader);
@@ -62,13 +64,23 @@ function parse(chunks: Iterable<Buffer>, source: string, options: ReadOptions): 
   const { ordered } = format;
   const collector = new TraceCollector({ source, lenient, ordered, guess, isArray });
   const { shape } = format;
-  const inLines = shape === 'lines' || (shape === 'lines-or-values' && isJsonObject(first.text));
-  for (const piece of inLines ? splitLines(all) : splitValues(all)) {
+  for (const piece of piecesOf(all, shape, first.text)) {
     if (reader.hasHeader === true && piece.line === first.line) continue;
     if ('wrong' in piece) collector.refuse(piece.wrong, piece.line);
     else if (piece.text.trim() !== '') collector.add(reader.read(piece.text), piece.line);
   }
+  for (const note of reader.notes?.() ?? []) collector.note(note);
   return collector.trace(reader.blockTokens);
+}
+
+function piecesOf(
+  chunks: Iterable<Buffer>,
+  shape: TraceFormat['shape'],
+  firstLine: string,
+): Iterable<TracePiece> {
+  if (typeof shape === 'object') return splitNested(chunks, shape.nested);
+  const inLines = shape === 'lines' || (shape === 'lines-or-values' && isJsonObject(firstLine));
+  return inLines ? splitLines(chunks) : splitValues(chunks);
 }
 
 function isJsonObject(text: string): boolean {

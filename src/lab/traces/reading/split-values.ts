@@ -4,6 +4,8 @@ import { DamagedArchive } from './unpack.ts';
 const [NEWLINE, QUOTE, BACKSLASH, COMMA] = [10, 34, 92, 44];
 const [BRACKET, BRACKET_END, BRACE, BRACE_END] = [91, 93, 123, 125];
 
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+
 /**
  * The JSON objects of a text that comes in chunks, either alone or in one array. They may span any
  * number of lines. Holds at most one of them in memory.
@@ -31,6 +33,8 @@ class ValueScan {
   #valueLine = 1;
   /** Whether the bytes before are outside all objects; reported once for each run of such bytes. */
   #junk = false;
+  /** How many bytes of a byte order mark have come. */
+  #markBytes = 0;
 
   get isOpen(): boolean {
     return this.#depth > 0;
@@ -62,13 +66,20 @@ class ValueScan {
       this.#depth = this.#base = 1;
     } else if (byte === BRACKET_END && this.#base === 1) {
       this.#depth = this.#base = 0;
-    } else if (byte > 32 && byte !== COMMA) {
+    } else if (byte > 32 && byte !== COMMA && !this.#isByteOrderMark(byte)) {
       const again = this.#junk;
       this.#junk = true;
       return again ? undefined : 'not JSON: neither an object nor an array of objects';
     } else return undefined;
     this.#junk = false;
     return undefined;
+  }
+
+  /** Only such bytes were before it, at the beginning of the text. */
+  #isByteOrderMark(byte: number): boolean {
+    if (byte !== BYTE_ORDER_MARK[this.#markBytes]) return false;
+    this.#markBytes += 1;
+    return true;
   }
 
   /** A byte within an object; true for its last. */
