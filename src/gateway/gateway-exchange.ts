@@ -161,6 +161,7 @@ export class GatewayExchange {
   #passRequestBody({ response }: NonNullable<ProcessingResponse['request_body']>): void {
     // Nobody would be asked, and no time limit would run any more.
     if (!this.#headReturned) throw new Error('it has a body before its headers');
+    if (this.#requestReturned) throw new Error('it has a body after its end');
     const { body, end_of_stream: last } = response?.body_mutation?.streamed_response ?? {};
     if (body !== undefined && body.length > 0 && !this.#toUpstream.write(body)) {
       this.#picker.pauseUntilDrained(this.#toUpstream, () => undefined);

@@ -54,3 +54,13 @@ it('[Q290] says that more may be written when the next endpoint has room', async
   body.stream.resume();
   await drained;
 });
+
+it('[V551] an endpoint that wants no more of a body holds nobody up', async () => {
+  const body = new SentBody({ bytesMax: 0, all: { left: 0 } });
+  expect(body.write(Buffer.alloc(100_000))).toBe(false);
+  const drained = once(body, 'drain');
+  // As the client of HTTP does where the endpoint has answered before the end of the body.
+  body.stream.destroy();
+  await drained;
+  expect(body.write(Buffer.alloc(100_000))).toBe(true);
+});

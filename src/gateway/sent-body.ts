@@ -35,10 +35,13 @@ export class SentBody extends EventEmitter {
     return this.#isKept;
   }
 
-  /** False where the endpoint has enough for now. */
+  /**
+   * False where the endpoint has enough for now. One that wants no more, as after an early answer,
+   * holds nobody up.
+   */
   write(piece: Buffer): boolean {
     this.#keep(piece);
-    return this.#stream.write(piece);
+    return this.#stream.destroyed || this.#stream.write(piece);
   }
 
   end(): void {
@@ -84,6 +87,9 @@ export class SentBody extends EventEmitter {
   #begin(): PassThrough {
     const stream = new PassThrough();
     stream.on('error', () => undefined).on('drain', () => this.emit('drain'));
+    stream.once('close', () => {
+      if (stream === this.#stream) this.emit('drain');
+    });
     return stream;
   }
 }

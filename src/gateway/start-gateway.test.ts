@@ -229,6 +229,16 @@ it('[V550] a picker that returns the body and not the headers is a 502: else no 
   expect(endpoint.visits).toBe(0);
 });
 
+it('[V551] a picker that returns more of a body after its end is a 502', async () => {
+  const end = { response: { body_mutation: { streamed_response: { end_of_stream: true } } } };
+  picker.script((input, stream) => {
+    if (input.request_body?.end_of_stream !== true) pickOf(endpoint.address)(input, stream);
+    else for (let n = 0; n < 2; n++) stream.write({ request_body: end });
+  });
+  await start();
+  expect((await post()).status).toBe(502);
+});
+
 describe('a client', () => {
   function startUpload(): ClientRequest {
     const headers = { 'content-length': 1000 };
