@@ -8,18 +8,20 @@ const SEEDS = 60;
 const REQUESTS = 700;
 const catalogue = moodyCatalogue(seededRandom(1));
 
-describe.each(['hold', 'fair shares', 'priorities', 'both'] as const)('%s', (plans) => {
+describe.each(['hold', 'bounded', 'fair shares', 'priorities', 'both'] as const)('%s', (plans) => {
   it.each(['busy', 'usual', 'still'] as const)(
     `[V533] answers each request once and keeps nothing, at ${SEEDS} seeds of a clock that is %s`,
     { timeout: 20 * 60_000 },
     async (pace) => {
       for (let seed = 1; seed <= SEEDS; seed++) {
         const fates = { inThreads: seed % 2 === 0, challenges: seed % 3 === 0 };
-        const options = { configs: CLOCK_PLANS[plans], requests: REQUESTS, pace, ...fates };
+        const expires = seed % 5 === 0 && { maxAgeMs: 3000 };
+        const configs = CLOCK_PLANS[plans];
+        const options = { configs, requests: REQUESTS, pace, ...fates, ...expires };
         const { faults, records } = clockStorm(seed, options);
         expect([seed, faults]).toEqual([seed, []]);
         // Requests that a plugin prepares are decided as it was configured when they came.
-        if (plans === 'both') continue;
+        if (plans === 'both' || expires !== false) continue;
         const decided = await redecideAll(records, { ...REDECIDE_OPTIONS, catalogue });
         expect([seed, decidedOtherwise(decided)]).toEqual([seed, []]);
       }

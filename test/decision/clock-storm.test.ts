@@ -9,6 +9,7 @@ const catalogue = moodyCatalogue(seededRandom(1));
 it.each([
   ['hold', 2, false],
   ['hold', 28, true],
+  ['bounded', 5, false],
   ['fair shares', 3, false],
   ['priorities', 31, true],
 ] as const)(

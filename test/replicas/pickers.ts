@@ -45,7 +45,7 @@ const network = { get: () => Promise.reject(new Error('no network')) };
 export const blocksOf = (count: number, from = 0): readonly number[] =>
   Array.from({ length: count }, (_, index) => from + index);
 
-function requestOf(id: string, blockIds: readonly number[]): InferenceRequest {
+export function requestOf(id: string, blockIds: readonly number[]): InferenceRequest {
   const prompt = chainBlockIds(blockIds, { seedText: 'm', blockTokens: 64 });
   return makeRequest({ id, model: 'm', promptTokens: 64 * blockIds.length + 10, prompt });
 }

@@ -31,7 +31,13 @@ ${listed}${held}flowControl:
 `;
 }
 
-type ClockPlan = 'hold' | 'fair shares' | 'priorities' | 'both';
+/** Few places, and endpoints that are ejected and tried again. */
+const bounded = (maxWaitMs: number): string =>
+  `${hold(maxWaitMs)}capacity: {maxConcurrency: 4}
+ejection: {consecutiveFailures: 2, firstTokenStallMs: 500, silenceMs: 200, backoffMs: 100}
+`;
+
+type ClockPlan = 'hold' | 'bounded' | 'fair shares' | 'priorities' | 'both';
 
 /**
  * Configurations that take turns in a storm, by what they have in common: between all of them every
@@ -39,6 +45,7 @@ type ClockPlan = 'hold' | 'fair shares' | 'priorities' | 'both';
  */
 export const CLOCK_PLANS: Readonly<Record<ClockPlan, readonly string[]>> = {
   hold: [hold(20_000), hold(100)],
+  bounded: [bounded(20_000), bounded(500)],
   'fair shares': [
     flow({ fairness: 'round-robin-fairness-policy', ordering: 'edf-ordering-policy', ttl: '10s' }),
     flow({

@@ -7,7 +7,7 @@ import { RoutingError } from '../../../src/framework/error.ts';
 import { defineDataSource, type PluginCatalogue } from '../../../src/framework/plugin.ts';
 import type { InferenceRequest } from '../../../src/framework/request.ts';
 import type { Router } from '../../../src/framework/routing.ts';
-import type { Random } from '../../../src/framework/runtime.ts';
+import type { Millis, Random } from '../../../src/framework/runtime.ts';
 import type { CaptureRecord } from '../../../src/journal/capture/capture-record.ts';
 import { recordOf } from '../../../src/journal/capture/record-of.ts';
 import { startCapture } from '../../../src/journal/capture/start-capture.ts';
@@ -38,6 +38,8 @@ export interface ClockStormOptions {
   readonly pace?: UnsteadyClock['pace'];
   /** Sessions are in another thread than the picker. */
   readonly inThreads?: boolean;
+  /** Reservations that are as old are released. */
+  readonly maxAgeMs?: Millis;
   /** Configurations challenge the one in charge. */
   readonly challenges?: boolean;
 }
@@ -106,8 +108,8 @@ class RunningStorm {
         plan,
         runtime,
         subscribers,
-
         stopwatch: this.#clock,
+        ...(options.maxAgeMs !== undefined && { reservations: { maxAgeMs: options.maxAgeMs } }),
       });
     });
     this.#picker = picker;
@@ -128,7 +130,9 @@ class RunningStorm {
       if (this.#random.next() < 0.3) this.#clock.advanceBy(180 * this.#random.next());
     }
     this.#settle();
+    this.#router.stop();
     this.#picker.stop();
+    if (this.#clock.pending > 0) this.#faults.push(`${this.#clock.pending} timers are left`);
     this.#drain();
     const refused = this.#streams.filter(({ refusals }) => refusals > 0).length;
     const records = this.#text.join('').trimEnd().split('\n').map(recordOf);
