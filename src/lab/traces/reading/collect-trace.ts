@@ -99,7 +99,7 @@ export class TraceCollector {
   addRequest(request: TraceRequest, line: number, runs?: readonly IdRun[]): number | undefined {
     const { source, ordered } = this.#options;
     const { atMs, thinkMs } = request;
-    if (atMs > TIME_MS_MAX) {
+    if (Number.isNaN(this.#firstMs) && atMs > TIME_MS_MAX) {
       this.refuse(`at ${atMs} ms, after the year 2200: check the unit of its times`, line);
       return undefined;
     }

@@ -33,7 +33,7 @@ class ValueScan {
   #valueLine = 1;
   /** Whether the bytes before are outside all objects; reported once for each run of such bytes. */
   #junk = false;
-  /** How many bytes of a byte order mark have come. */
+  /** How many bytes of a byte order mark have come; all, once something else has. */
   #markBytes = 0;
 
   get isOpen(): boolean {
@@ -59,6 +59,11 @@ class ValueScan {
 
   /** A byte outside of all objects. */
   #between(byte: number): string | undefined {
+    if (byte === BYTE_ORDER_MARK[this.#markBytes]) {
+      this.#markBytes += 1;
+      return undefined;
+    }
+    this.#markBytes = BYTE_ORDER_MARK.length;
     if (byte === BRACE) {
       this.#depth += 1;
       this.#valueLine = this.line;
@@ -66,20 +71,13 @@ class ValueScan {
       this.#depth = this.#base = 1;
     } else if (byte === BRACKET_END && this.#base === 1) {
       this.#depth = this.#base = 0;
-    } else if (byte > 32 && byte !== COMMA && !this.#isByteOrderMark(byte)) {
+    } else if (byte > 32 && byte !== COMMA) {
       const again = this.#junk;
       this.#junk = true;
       return again ? undefined : 'not JSON: neither an object nor an array of objects';
     } else return undefined;
     this.#junk = false;
     return undefined;
-  }
-
-  /** Only such bytes were before it, at the beginning of the text. */
-  #isByteOrderMark(byte: number): boolean {
-    if (byte !== BYTE_ORDER_MARK[this.#markBytes]) return false;
-    this.#markBytes += 1;
-    return true;
   }
 
   /** A byte within an object; true for its last. */
