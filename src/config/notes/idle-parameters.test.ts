@@ -14,3 +14,10 @@ test.each([
   const notes = idleParameters(type, parameters, AT).map(({ path }) => path);
   expect(notes).toEqual([`${AT}.${before}engineConfigs[1].customMetrics[0].optional`]);
 });
+
+test('[D617] that servers of the pool are to render has no note, and how to choose one has', () => {
+  const pathsOf = (endpointDiscovery: object): readonly string[] =>
+    idleParameters('token-producer', { vllm: { endpointDiscovery } }, AT).map(({ path }) => path);
+  expect(pathsOf({})).toEqual([]);
+  expect(pathsOf({ minModelLen: 9 })).toEqual([`${AT}.vllm.endpointDiscovery.minModelLen`]);
+});

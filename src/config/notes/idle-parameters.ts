@@ -28,6 +28,7 @@ const APPROXIMATE: ReadonlySet<string> = new Set([
   'multicluster-approx-prefix-cache-producer',
 ]);
 
+const NEXT_SERVER: Rule = ['own-way', 'each prompt is sent to the next server of the pool'];
 const NEVER_NEEDED: Rule = ['own-way', 'a page may lack any series'];
 /** Both names: an extractor stands alone, or among the parameters of its source. */
 const engines = (at: string): Readonly<Record<string, Rule>> => ({
@@ -55,7 +56,13 @@ const tokens: Readonly<Record<string, Rule>> = {
   backend: ['obsolete', 'vllm chooses the tokenizer by being there; leave it out'],
   modelName: ['own-way', 'the server that is asked knows its model'],
   udsTokenizerConfig: ['obsolete', 'its tokenizer is gone; give vllm.url'],
-  'vllm.endpointDiscovery': ['own-way', 'each prompt is sent to the next server of the pool'],
+  // That it is there says that servers of the pool are asked.
+  'vllm.endpointDiscovery.portRules': NEXT_SERVER,
+  'vllm.endpointDiscovery.loadBalancer': NEXT_SERVER,
+  'vllm.endpointDiscovery.attemptTimeout': NEXT_SERVER,
+  'vllm.endpointDiscovery.discoverModelLimits': NEXT_SERVER,
+  'vllm.endpointDiscovery.minModelLen': NEXT_SERVER,
+  'vllm.endpointDiscovery.contextLimitLabel': NEXT_SERVER,
   'vllm.prefillOnly': ['own-way', 'only what says the prompt is sent'],
   'vllm.mmTimeout': ['own-way', 'vllm.timeout counts for every request'],
 };

@@ -250,7 +250,7 @@ describe('notes', () => {
     };
     const producer = { type: 'token-producer', parameters: { vllm } };
     expect(notesOf({ plugins: [producer, { type: 'outlen-bucket' }] })).toEqual([
-      'plugins[0].parameters.vllm.endpointDiscovery: own-way',
+      'plugins[0].parameters.vllm.endpointDiscovery.loadBalancer: own-way',
       'plugins[0].parameters.vllm.prefillOnly: own-way',
     ]);
     const both = { ...vllm, url: 'http://render:8000' };

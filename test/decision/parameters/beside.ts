@@ -111,6 +111,9 @@ const BESIDE: Readonly<Record<string, object>> = {
   'precise-prefix-cache-producer indexerConfig.kvCacheBackendConfigs': {
     indexerConfig: { kvCacheBackendConfigs: [{ name: 'gpu', weight: 0.1 }] },
   },
+  'token-producer vllm.endpointDiscovery': { vllm: { endpointDiscovery: {} } },
+  'token-producer vllm.mmTimeout': { vllm: {} },
+  'token-producer vllm.prefillOnly': { vllm: {} },
   'probabilistic-admitter': { power: 1, k: 0.2 },
   'session-id-producer headerName': { headerName: 'x-session-id' },
   'session-id-producer cookieName': { cookieName: 'session' },

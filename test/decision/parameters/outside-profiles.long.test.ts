@@ -89,14 +89,19 @@ async function showing({ type, path, values }: Parameter): Promise<string> {
   if (plan === undefined) return 'the configuration without it is refused';
   const before = await seenWith(config, plan);
   let accepted = 0;
+  let noted = 0;
   for (const value of triedValues(type, path, values)) {
     const given = around(withValue(base, path, value));
     const changed = planOf(given);
     if (changed === undefined) continue;
     accepted += 1;
-    if (isNoted(changed, type, path)) return 'noted';
-    if (await differs(before, await seenWith(given, changed))) return 'seen';
+    const isOther = await differs(before, await seenWith(given, changed));
+    if (isNoted(changed, type, path)) {
+      if (isOther) return `noted, and ${JSON.stringify(value)} is seen`;
+      noted += 1;
+    } else if (isOther) return 'seen';
   }
+  if (noted > 0) return 'noted';
   return accepted === 0 ? 'every value is refused' : 'nothing changes';
 }
 
