@@ -38,8 +38,10 @@ async function begun(): Promise<{ readonly closed: Promise<unknown> }> {
   const accepted = once(server, 'connection');
   const socket = connect(port(), '127.0.0.1', () => socket.write(BEGUN));
   sockets.push(socket.on('error', () => undefined));
+  // Before it can close, and also where it closes by a reset, which `once` would throw.
+  const closed = new Promise((resolve) => void socket.once('close', resolve));
   await accepted;
-  return { closed: once(socket, 'close') };
+  return { closed };
 }
 
 async function shake(): Promise<Socket> {
