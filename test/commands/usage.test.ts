@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { listedCommands } from '../../src/commands/output/command-list.ts';
 import { EXAMPLES } from '../../src/commands/output/examples.ts';
@@ -136,10 +137,5 @@ it('[O187] commands that ask a picker find that of this machine, and name what i
 
 it('[O244] a reader that has enough, such as `head`, ends a command without an error', async () => {
   const script = `"${process.execPath}" "${PROGRAM}" check default | true; echo "\${PIPESTATUS[0]}"`;
-  const ended = await new Promise((resolve) => {
-    const child = execFile('bash', ['-c', script], (_error, stdout, stderr) =>
-      resolve({ code: child.exitCode, stdout, stderr }),
-    );
-  });
-  expect(ended).toEqual({ code: 0, stdout: '0\n', stderr: '' });
+  expect(await promisify(execFile)('bash', ['-c', script])).toEqual({ stdout: '0\n', stderr: '' });
 });
