@@ -6,6 +6,7 @@ import { allCommands } from './reference-page.ts';
 
 /** Flags of other programs and of our scripts that guides name: each is looked up there. */
 const OF_OTHERS = new Set([
+  // SGLang's bench_serving
   '--output-details',
   '--max-concurrency',
   // curl, docker, helm, kubectl, npm, systemctl and Envoy
