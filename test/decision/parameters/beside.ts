@@ -138,7 +138,7 @@ const HTTPS_PARAMETERS = /^(?:insecureSkipVerify|caCertPath|client(?:Cert|Key)Pa
 /** The parameters that stand beside one, which is at `path`, in every try. */
 export function besideOf(type: string, path: readonly string[]): object {
   const [first = '', last = ''] = path;
-  if (/^token/.test(type) && HTTPS_PARAMETERS.test(last)) {
+  if (type.startsWith('token') && HTTPS_PARAMETERS.test(last)) {
     return { [first]: first === 'vllm' ? { url: 'https://r.example', ...keys } : pair };
   }
   if (HTTPS_SOURCES.includes(type) && HTTPS_PARAMETERS.test(path[0] ?? '')) return pair;

@@ -217,7 +217,7 @@ class WholePicker {
 
   #placed(drawn: DrawnRequest, routed: RoutedRequest): void {
     const { headers, destinations, endpoint } = routed;
-    this.#saw(`${drawn.id} to ${destinations} with ${JSON.stringify([...headers])}`);
+    this.#saw(`${drawn.id} to ${destinations.join(',')} with ${JSON.stringify([...headers])}`);
     const isAtOnce = (of: string): boolean =>
       endpoint.id === of && this.clock.now() > TROUBLE.from && this.clock.now() < TROUBLE.until;
     const fails = drawn.fails || isAtOnce(TROUBLE.failing);

@@ -44,6 +44,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   process.exitCode = 0;
   runs += 1;
   void codeOf(runs).then((code) => {
-    for (const stream of [process.stdout, process.stderr]) stream.write(`${END_OF_RUN}${code}\n`);
+    for (const stream of [process.stdout, process.stderr])
+      stream.write(`${END_OF_RUN}${String(code)}\n`);
   });
 }

@@ -43,7 +43,7 @@ export class RunsInTurn {
       });
     }
     this.#broken = once(this.#child, 'exit').then(([code, signal]: readonly unknown[]) => {
-      throw new Error(`the process has ended with ${code ?? signal}: ${this.#text.stderr}`);
+      throw new Error(`the process has ended with ${String(code ?? signal)}: ${this.#text.stderr}`);
     });
     // It ends in the end; only a run minds.
     this.#broken.catch(() => undefined);

@@ -17,8 +17,11 @@ const THIN_SEED = 1;
  * Reads a trace for a use that takes one request after another. A trace that is to be shaped has all
  * its requests as objects. Throws as `loadTrace` does.
  */
-export function loadTraceContent(path: string, options: LoadOptions): TraceContent {
-  const { shape, sessions, ...reading } = options;
+export function loadTraceContent(
+  path: string,
+  options: Omit<LoadOptions, 'sessions'>,
+): TraceContent {
+  const { shape, ...reading } = options;
   return isShaped(shape) ? loadTrace(path, options) : readTraceTable(path, reading);
 }
 
