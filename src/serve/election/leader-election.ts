@@ -1,5 +1,6 @@
 import { messageOf } from '../../framework/error.ts';
 import type { Clock, Millis, Random, Timer } from '../../framework/runtime.ts';
+import { Deadline } from '../../runtime/clock/deadline.ts';
 
 /** A Lease of the API server. Its wall-clock times are written and never compared. */
 export interface Lease {
@@ -71,9 +72,15 @@ export class LeaderElection {
   /** The last lease seen, and since when it has not changed. */
   #seen: { readonly lease: Lease; readonly since: Millis } | undefined;
   #leading = false;
+  /**
+   * Before the request that renewed the lease was sent. The server may have written at once, and
+   * others count from then, however late the answer came.
+   */
   #renewedAt: Millis = Number.NEGATIVE_INFINITY;
   #turn: Promise<void>;
   #timer: Timer | undefined;
+  /** Ends the lead; undefined while the server is away. */
+  #end: Timer | undefined;
   #stopped = false;
   #trouble: string | undefined;
 
@@ -103,6 +110,7 @@ export class LeaderElection {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#turn;
+    this.#end?.cancel();
     const lease = this.#seen?.lease;
     if (!this.#leading || lease === undefined) return;
     this.#leading = false;
@@ -128,15 +136,24 @@ export class LeaderElection {
 
   /** Tries to acquire or renew the lease. Returns whether this candidate holds the lease now. */
   async #hold(): Promise<boolean> {
-    const { store, identity } = this.#options;
+    const { store, identity, clock } = this.#options;
+    const readAt = clock.now();
     const lease = await this.#read();
     if (lease !== undefined && lease.holder !== identity && !this.#isFree(lease)) return false;
+    const sentAt = clock.now();
     const written = await this.#answered(store.write(this.#record(lease), lease));
-    // The lease has changed: perhaps another candidate took it, perhaps only a label changed.
-    if (written === undefined) return (await this.#read())?.holder === identity;
-    this.#see(written);
-    this.#renewedAt = this.#options.clock.now();
-    return true;
+    if (written !== undefined) {
+      this.#see(written);
+      this.#renewedAt = sentAt;
+    } else {
+      // The lease has changed: perhaps another candidate took it, perhaps only a label changed.
+      // That, too, lets the others wait anew.
+      if ((await this.#read())?.holder !== identity) return false;
+      this.#renewedAt = readAt;
+    }
+    this.#leadFor(this.#timing.leaseMs);
+    // An answer that was read later than that does not say who holds the lease now.
+    return clock.now() - this.#renewedAt < this.#timing.renewDeadlineMs;
   }
 
   async #read(): Promise<Lease | undefined> {
@@ -174,13 +191,25 @@ export class LeaderElection {
     if (sentence !== this.#trouble) this.#options.onTrouble(sentence);
     this.#trouble = sentence;
     if (error instanceof LeaseRefusedError) {
-      const silentMs = this.#options.clock.now() - this.#renewedAt;
-      if (silentMs >= this.#timing.renewDeadlineMs) this.#become(false);
+      this.#leadFor(this.#timing.renewDeadlineMs);
       return;
     }
+    this.#end?.cancel();
     // While the API server is away, the holder cannot renew the lease: a lease that was not renewed
     // does not show that its holder has gone.
     if (this.#seen !== undefined) this.#see(this.#seen.lease);
+  }
+
+  /**
+   * Since the lease was renewed last. A timer ends the lead, because the next answer may come
+   * seconds later, or this process may stand still until others lead.
+   */
+  #leadFor(ms: Millis): void {
+    const { clock } = this.#options;
+    this.#end?.cancel();
+    if (this.#renewedAt === Number.NEGATIVE_INFINITY) return;
+    const leftMs = this.#renewedAt + ms - clock.now();
+    this.#end = clock.setTimer(leftMs, () => this.#become(false));
   }
 
   #become(leading: boolean): void {
@@ -190,12 +219,13 @@ export class LeaderElection {
   }
 
   #answered<T>(answer: Promise<T>): Promise<T> {
-    const timeoutMs = ANSWER_TURNS * this.#timing.retryMs;
+    const limitMs = ANSWER_TURNS * this.#timing.retryMs;
     return new Promise((resolve, reject) => {
-      const timer = this.#options.clock.setTimer(timeoutMs, () =>
-        reject(new Error(`the API server has not answered within ${timeoutMs} ms`)),
+      const deadline = new Deadline(this.#options.clock, limitMs, () =>
+        reject(new Error(`the API server has not answered within ${limitMs} ms`)),
       );
-      answer.then(resolve, reject).finally(() => timer.cancel());
+      deadline.restart();
+      answer.then(resolve, reject).finally(() => deadline.stop());
     });
   }
 }
