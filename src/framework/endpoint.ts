@@ -30,7 +30,7 @@ export interface Endpoint {
   readonly id: EndpointId;
   /** `host:port`, an IPv6 host in brackets: what goes into the destination header. */
   readonly address: string;
-  /** The name that was listed, where `address` is one of its: the server's certificate has it. */
+  /** The listed name of which `address` is an address: the server's certificate has this name. */
   readonly hostName?: string | undefined;
   /** The IP address of the machine that it runs on, where it is known. */
   readonly nodeAddress?: string | undefined;
