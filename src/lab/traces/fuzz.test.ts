@@ -1,7 +1,9 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { expectSameNames } from '../../../test/house/faults.ts';
 import { makeTrace, readBytes } from '../../../test/make-trace.ts';
 import { isLong } from '../../../test/support/long-runs.ts';
+import { READ_ONLY_SAMPLES } from '../../../test/trace-samples.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { Random } from '../../framework/runtime.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
@@ -11,73 +13,13 @@ import { type Trace, TraceError } from './trace.ts';
 /** For each format. A failure names its seed. */
 const SEEDS = Array.from({ length: isLong ? 150 : 50 }, (_, index) => index + 1);
 
-const SPANS = JSON.stringify({
-  resourceSpans: [
-    {
-      scopeSpans: [
-        {
-          spans: [
-            {
-              startTimeUnixNano: '1759813207000000000',
-              endTimeUnixNano: '1759813208000000000',
-              attributes: [
-                { key: 'gen_ai.usage.input_tokens', value: { intValue: '12' } },
-                { key: 'gen_ai.usage.output_tokens', value: { intValue: 7 } },
-                { key: 'gen_ai.request.model', value: { stringValue: 'é' } },
-              ],
-              status: {},
-            },
-          ],
-        },
-      ],
-    },
-  ],
-});
-
-const CHATS = [0, 1, 2]
-  .map((chat) =>
-    JSON.stringify({
-      chat_id: chat,
-      parent_chat_id: chat - 1,
-      timestamp: chat / 2,
-      input_length: 20,
-      output_length: 3,
-      type: 'text',
-      turn: 1,
-      hash_ids: [1, 2],
-    }),
-  )
-  .join('\n');
-
-const AGENTS = [1, 2, 3]
-  .map((session) =>
-    JSON.stringify({
-      session_id: `s${session}`,
-      turns: [1, 2].map((turn) => ({
-        llm_calls: [1, 2].map((each) => ({
-          timestamp: `2026-06-0${session}T00:0${turn}:0${each}.5Z`,
-          duration_ms: 400.5,
-          model: 'Model A',
-          result: 'Success',
-          tokens: { prompt: 300 * turn, completion: 5, cached: 128 },
-        })),
-      })),
-    }),
-  )
-  .join('\n');
-
-/** Files in formats that are only read. */
-const SAMPLES: Readonly<Record<string, string>> = {
-  otel: `${SPANS}\n${SPANS}\n`,
-  bailian: CHATS,
-  copilot: AGENTS,
-};
-
 function sampleOf(name: string, random: Random): Buffer {
   const format = TRACE_FORMATS.find((each) => each.name === name);
   const trace = makeTrace(random);
   const text =
-    format?.write === undefined ? (SAMPLES[name] ?? '') : [...format.write(trace)].join('');
+    format?.write === undefined
+      ? (READ_ONLY_SAMPLES.get(name) ?? '')
+      : [...format.write(trace)].join('');
   const pack = [Buffer.from, Buffer.from, zstdCompressSync, gzipSync][
     Math.floor(4 * random.next())
   ];
@@ -136,6 +78,24 @@ function wrongWith({ requests, blockTokens }: Trace): readonly string[] {
   }
   return wrong;
 }
+
+describe('a sample of each format that is only read', () => {
+  const readOnly = TRACE_FORMATS.filter(({ write }) => write === undefined);
+
+  it('[T121] is in test/trace-samples.ts: a damaged one is made of it', () => {
+    const names = readOnly.map(({ name }) => name);
+    expectSameNames([...READ_ONLY_SAMPLES.keys()], names, 'READ_ONLY_SAMPLES');
+  });
+
+  it.each(readOnly)('[T121] is known as $name, and has several requests', ({ name }) => {
+    const sample = READ_ONLY_SAMPLES.get(name) ?? '';
+    for (const from of [undefined, name]) {
+      const trace = readBytes(sample, { lenient: false, from });
+      expect(trace.requests.length).toBeGreaterThan(1);
+      expect(wrongWith(trace)).toEqual([]);
+    }
+  });
+});
 
 describe('a damaged trace', () => {
   it.each(TRACE_FORMATS)(
