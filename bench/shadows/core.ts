@@ -43,7 +43,8 @@ export function startCore(names: readonly string[]): {
     const initialRecords = (): Uint8Array =>
       capture?.begin(picker.pool.snapshot()) ?? new Uint8Array();
     const drain = (): void => capture?.drain();
-    const shadow = startShadow({ ...shadowFrom(name), name, initialRecords, drain, log });
+    const { clock } = runtime;
+    const shadow = startShadow({ ...shadowFrom(name), name, initialRecords, drain, clock, log });
     capture?.listen(shadow.receive);
     return shadow;
   });

@@ -69,7 +69,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const { picker, router, live, headroom, replica } = started;
   const capture = startCaptureWriter(options, { ...started, registry: metrics.registry });
   const shadowLog = openShadowLog(options);
-  const shadows = startShadows(options, { ...started, shadowLog });
+  const shadows = startShadows(options, { ...started, clock, shadowLog });
   const promotion = promotionControl?.start(picker, shadows);
   registerSchedulers(metrics.registry, { picker, shadows, promotion });
   const states = logSchedulers(picker, { clock, log });

@@ -10,6 +10,7 @@ import { loadConfig } from '../config/load.ts';
 import type { EndpointId } from '../framework/endpoint.ts';
 import { startCapture } from '../journal/capture/start-capture.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
+import { nodeClock } from '../runtime/clock/node-clock.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { createLog, type Log } from '../runtime/log/log.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
@@ -78,6 +79,7 @@ it('receives a large batch in pieces, and answers each', async () => {
       ...shadowFrom('random'),
       name: 'random',
       initialRecords: () => initialRecords,
+      clock: nodeClock(),
       log: createLog('silent'),
       onDecisions: (text) => {
         const decided = text.split('\n').filter((line) => line !== '');
@@ -122,6 +124,7 @@ plugins:
       state: 'as-it-happened',
       name: 'zones',
       initialRecords: () => initialRecords,
+      clock: nodeClock(),
       log: createLog('silent'),
       // In as many parts as the worker likes.
       onDecisions: (text) => {
@@ -152,6 +155,7 @@ it('begins with the state at the time when it is ready, if more came before than
         begun += 1;
         return initialRecords;
       },
+      clock: nodeClock(),
       log: createLog('silent'),
       onDecisions: (text) => {
         if (text === '' && begun === 2) for (const line of later) shadow?.receive(line, 1);
@@ -175,6 +179,7 @@ it.runIf(process.platform === 'linux')('leaves the cores to requests', async () 
       ...shadowFrom('random'),
       name: 'random',
       initialRecords: () => initialRecords,
+      clock: nodeClock(),
       log: createLog('silent'),
       onDecisions: () => resolve(),
     });
@@ -197,6 +202,7 @@ it('[V236] is started again when a plugin has ended its thread, which is counted
     }),
     name: 'random',
     initialRecords: () => initialRecords,
+    clock: nodeClock(),
     log: { warn: (event: object) => void logged.push(event) } as unknown as Log,
   });
   await eventually(
@@ -218,6 +224,7 @@ it('[D332] [O236] decides by the default configuration where that of the picker 
       ...shadowFrom('serve.yaml', { text: ' \n' }),
       name: 'empty',
       initialRecords: () => initialRecords,
+      clock: nodeClock(),
       log: { warn: (event: object) => void logged.push(event) } as unknown as Log,
       onDecisions: (text) => {
         if (text !== '') resolve();

@@ -1,6 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { programFile } from '../files/folders.ts';
+import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { GainReport } from '../promotion/paired-gain.ts';
+import { Deadline } from '../runtime/clock/deadline.ts';
 import type { Log } from '../runtime/log/log.ts';
 import type { ExplainedDecisions } from './explained-decisions.ts';
 import type { ParityReport } from './parity.ts';
@@ -35,6 +37,7 @@ export interface ShadowOptions extends Omit<ShadowData, 'reportsDecisions'> {
   readonly initialRecords: () => Uint8Array;
   /** Called before records are sent, so that the recorder hands over what it has buffered. */
   readonly drain?: (() => void) | undefined;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -78,7 +81,7 @@ export function startShadow(options: ShadowOptions): Shadow {
 
 class ShadowThread implements Shadow {
   readonly #options: ShadowOptions;
-  readonly #timer: NodeJS.Timeout;
+  #timer: Timer;
   #worker: Worker | undefined;
   #batches: Batch[] = [];
   #bytes = 0;
@@ -86,8 +89,10 @@ class ShadowThread implements Shadow {
   #ready = false;
   /** More records came before it was ready than are kept: it starts from the state at that time. */
   #overflowed = false;
-  /** When the unanswered batch was sent; undefined without one. */
-  #sentAt: number | undefined;
+  /** A batch was sent and is not answered, or the thread loads. */
+  #isAsked = false;
+  /** Ends a thread that does not answer. It does not count that the whole process stands still. */
+  #patience: Deadline | undefined;
   #parity: ShadowReport | undefined;
   #restarts = 0;
   #dropped = 0;
@@ -95,8 +100,7 @@ class ShadowThread implements Shadow {
 
   constructor(options: ShadowOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#tick(), BATCH_MS);
-    this.#timer.unref();
+    this.#timer = this.#nextTick();
     this.#start();
   }
 
@@ -126,7 +130,8 @@ class ShadowThread implements Shadow {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#timer.cancel();
+    this.#patience?.stop();
     const worker = this.#worker;
     // First, so that its end is not taken for a crash.
     this.#worker = undefined;
@@ -153,19 +158,22 @@ class ShadowThread implements Shadow {
     this.#parity = undefined;
     this.#ready = false;
     this.#overflowed = false;
-    this.#sentAt = performance.now();
+    this.#waitFor(patienceMs(false, this.#restarts));
     worker.on('message', ({ report: answer, lines, batchDone: ended }: ShadowMessage) => {
       if (this.#worker !== worker) return;
+      if (!this.#ready) this.#waitFor(patienceMs(true, this.#restarts));
       this.#ready = true;
       this.#parity = answer;
-      this.#sentAt = ended ? undefined : performance.now();
+      this.#isAsked = !ended;
+      if (ended) this.#patience?.pause();
+      else this.#patience?.restart();
       if (this.#overflowed) {
         const first = initialRecords();
         this.#overflowed = false;
         this.#queueFirst(first);
       }
       // The shadow is behind: send the next batch at once.
-      if (ended && this.#bytes > BATCH_BYTES_MAX) this.#send(worker, performance.now());
+      if (ended && this.#bytes > BATCH_BYTES_MAX) this.#send(worker);
       onDecisions?.(lines);
     });
     worker.on('error', (error) => {
@@ -177,20 +185,30 @@ class ShadowThread implements Shadow {
     });
   }
 
+  #nextTick(): Timer {
+    return this.#options.clock.setTimer(BATCH_MS, () => {
+      this.#timer = this.#nextTick();
+      this.#tick();
+    });
+  }
+
   #tick(): void {
-    const now = performance.now();
     if (this.#worker === undefined) {
-      if (now >= this.#restartAt) this.#start();
+      if (this.#options.clock.now() >= this.#restartAt) this.#start();
       return;
     }
-    if (this.#sentAt !== undefined) {
-      const limitMs = patienceMs(this.#ready, this.#restarts);
-      if (now - this.#sentAt > limitMs) this.#fail(`has not answered for ${limitMs} ms`);
-      return;
-    }
+    if (this.#isAsked) return;
     this.#options.drain?.();
-    if (this.#batches.length === 0) return;
-    this.#send(this.#worker, now);
+    if (this.#batches.length > 0) this.#send(this.#worker);
+  }
+
+  #waitFor(limitMs: Millis): void {
+    this.#patience?.stop();
+    this.#patience = new Deadline(this.#options.clock, limitMs, () =>
+      this.#fail(`has not answered for ${limitMs} ms`),
+    );
+    this.#patience.restart();
+    this.#isAsked = true;
   }
 
   #queueFirst(lines: Uint8Array): void {
@@ -198,7 +216,7 @@ class ShadowThread implements Shadow {
     this.#bytes = lines.length;
   }
 
-  #send(worker: Worker, now: number): void {
+  #send(worker: Worker): void {
     let count = 0;
     let bytes = 0;
     for (const { lines } of this.#batches) {
@@ -214,7 +232,8 @@ class ShadowThread implements Shadow {
     }
     worker.postMessage(batch, [batch.buffer]);
     this.#bytes -= bytes;
-    this.#sentAt = now;
+    this.#isAsked = true;
+    this.#patience?.restart();
   }
 
   #dropQueue(): void {
@@ -224,13 +243,14 @@ class ShadowThread implements Shadow {
   }
 
   #fail(reason: string): void {
-    const { name, log } = this.#options;
+    const { name, clock, log } = this.#options;
+    this.#patience?.stop();
     void this.#worker?.terminate();
     this.#worker = undefined;
     this.#dropQueue();
     const waitMs = restartWaitMs(this.#restarts);
     this.#restarts += 1;
-    this.#restartAt = performance.now() + waitMs;
+    this.#restartAt = clock.now() + waitMs;
     log.warn({ shadow: name, reason, restartInMs: waitMs }, 'a shadow is restarted');
   }
 }

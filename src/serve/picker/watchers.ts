@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import type { Registry } from 'prom-client';
 import { PRIVATE_FOLDER, requireFolder } from '../../files/folders.ts';
+import type { Clock } from '../../framework/runtime.ts';
 import { CaptureWriter } from '../../journal/capture/capture-writer.ts';
 import { registerCaptureMetrics } from '../../journal/metrics/process/capture-metrics.ts';
 import { ShadowLog } from '../../shadow/shadow-log.ts';
@@ -55,10 +56,15 @@ export function openShadowLog({
   });
 }
 
+interface WatchedPicker extends StartedPicker {
+  readonly clock: Clock;
+  readonly shadowLog: ShadowLog | undefined;
+}
+
 /** Starts the shadows. Each reads the records of a capture. */
 export function startShadows(
   { shadowing: { shadows = [] }, log }: ServeOptions,
-  { picker, capture, shadowLog }: StartedPicker & { readonly shadowLog: ShadowLog | undefined },
+  { picker, capture, clock, shadowLog }: WatchedPicker,
 ): readonly Shadow[] {
   if (capture === undefined) return [];
   return shadows.map((data) => {
@@ -68,6 +74,7 @@ export function startShadows(
       name: data.source,
       initialRecords,
       drain: () => capture.drain(),
+      clock,
       log,
       onDecisions: shadowLog?.write,
     });
