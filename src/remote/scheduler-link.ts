@@ -1,4 +1,5 @@
 import type { Call, Clock, Millis, Network, Timer } from '../framework/runtime.ts';
+import { Deadline } from '../runtime/clock/deadline.ts';
 import { AnswerCredit } from './answer-credit.ts';
 import {
   type DecisionMessage,
@@ -52,9 +53,11 @@ export class SchedulerLink {
   #call: Call | undefined;
   /** The scheduler's Welcome; undefined while nothing can be sent. */
   welcome: Welcome | undefined;
-  #timer: Timer | undefined;
-  /** Fires where nothing comes any more; undefined while there is no doubt. */
-  #silence: Timer | undefined;
+  #reopening: Timer | undefined;
+  /** For the Welcome. */
+  #greeting: Deadline | undefined;
+  /** Passes where nothing comes any more; undefined while there is no doubt. */
+  #silence: Deadline | undefined;
   #attempts = 0;
   #credit = new AnswerCredit();
   #welcomedAt: Millis = 0;
@@ -72,10 +75,11 @@ export class SchedulerLink {
 
   /** Answers are missing. The stream is opened again unless something comes. */
   doubt(): void {
-    if (this.welcome === undefined) return;
-    this.#silence ??= this.#options.clock.setTimer(SILENT_MS, () =>
+    if (this.welcome === undefined || this.#silence !== undefined) return;
+    this.#silence = new Deadline(this.#options.clock, SILENT_MS, () =>
       this.reset(`it has sent nothing for ${SILENT_MS} ms, and answers are missing`),
     );
+    this.#silence.restart();
   }
 
   send(message: PickerMessage): void {
@@ -92,14 +96,15 @@ export class SchedulerLink {
 
   stop(): void {
     this.#stopped = true;
-    this.#timer?.cancel();
+    this.#reopening?.cancel();
+    this.#greeting?.stop();
     this.#trust();
     this.#call?.close();
     this.welcome = undefined;
   }
 
   #trust(): void {
-    this.#silence?.cancel();
+    this.#silence?.stop();
     this.#silence = undefined;
   }
 
@@ -122,9 +127,10 @@ export class SchedulerLink {
     this.#call = call;
     this.#credit = new AnswerCredit();
     // Before anything is sent: that may end the stream at once, and with it this wait.
-    this.#timer = clock.setTimer(WELCOME_MS, () =>
+    this.#greeting = new Deadline(clock, WELCOME_MS, () =>
       this.reset(`no Welcome came within ${WELCOME_MS} ms`),
     );
+    this.#greeting.restart();
     call.send(encodePickerMessage(hello()));
   }
 
@@ -158,7 +164,7 @@ export class SchedulerLink {
       this.reset(`it speaks version ${welcome.version}, not ${PROTOCOL_VERSION}`);
       return;
     }
-    this.#timer?.cancel();
+    this.#greeting?.stop();
     this.#welcomedAt = this.#options.clock.now();
     this.welcome = welcome;
     this.#options.onWelcome(welcome);
@@ -169,7 +175,8 @@ export class SchedulerLink {
     const was = this.welcome;
     this.#call = undefined;
     this.welcome = undefined;
-    this.#timer?.cancel();
+    this.#greeting?.stop();
+    this.#reopening?.cancel();
     this.#trust();
     if (this.#stopped) return;
     // One that greets and goes, again and again, is not connected any more often than one that is
@@ -177,7 +184,7 @@ export class SchedulerLink {
     if (was !== undefined && clock.now() - this.#welcomedAt >= STEADY_MS) this.#attempts = 0;
     const waitMs = Math.min(RECONNECT_MS_MAX, RECONNECT_MS * 2 ** Math.min(this.#attempts, 10));
     this.#attempts += 1;
-    this.#timer = clock.setTimer(waitMs, () => this.#open());
+    this.#reopening = clock.setTimer(waitMs, () => this.#open());
     onFailed(reason.slice(0, REASON_CHARACTERS_MAX));
     if (was !== undefined) onDown();
   }
