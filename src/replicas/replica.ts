@@ -58,6 +58,7 @@ export class Replica {
   #link: ReplicaLink | undefined;
   #connection: Connection;
   #tick: Timer | undefined;
+  #isStopped = false;
   #beatSequence = -1;
   /** When the next beat is due. */
   #beatAt: Millis;
@@ -111,7 +112,10 @@ export class Replica {
     });
     this.#inbox.attach(picker, this.#exchange);
     this.#link = openLink(id, {
-      onMessage: (message) => this.#inbox.receive(message),
+      // A link may receive until it has sent the last messages, when nothing is booked any more.
+      onMessage: (message) => {
+        if (!this.#isStopped) this.#inbox.receive(message);
+      },
       onConnected: () => this.#onConnected(),
       onForged: (bytes) => this.#inbox.forged(bytes),
       onRefused: (reason) => this.#options.onNotice?.({ kind: 'refused', reason }),
@@ -147,6 +151,7 @@ export class Replica {
 
   /** Says goodbye, so that the others release at once what is open here, and disconnects. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     this.#tick?.cancel();
     if (this.isConnected) {
       this.#outbox.flush();
@@ -173,7 +178,7 @@ export class Replica {
   }
 
   #onConnected(): void {
-    if (this.isConnected) return;
+    if (this.isConnected || this.#isStopped) return;
     this.#connection = { state: 'connected', changedAt: this.#options.clock.now() };
     this.#outbox.connected();
     this.#inbox.connected();
