@@ -20,7 +20,7 @@ import {
   openRequests,
   outcomes,
 } from '../../test/support/sidecar/sidecar-client.ts';
-import { KV, portOf, WALKS, type Walk } from '../../test/support/sidecar/walks.ts';
+import { isAtOnce, KV, portOf, WALKS, type Walk } from '../../test/support/sidecar/walks.ts';
 import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { SIDECAR_BOUNDS, SIDECAR_DEFAULTS } from './options/sidecar-options.ts';
@@ -189,10 +189,6 @@ function expectWhatTheEngineGot({ walk, prefill, engine, body }: Case, atEngine:
     expect(atEngine.length).toBe(1);
     expect(atEngine[0]?.body).not.toBe(body);
   }
-}
-
-function isAtOnce({ options: { connector, moriIo } }: Walk): boolean {
-  return connector === 'sglang' || connector === 'mooncake' || moriIo?.atOnce === true;
 }
 
 const cases = Array.from({ length: Number(wanted) }, (_, index) => Number(FIRST_CASE) + index);

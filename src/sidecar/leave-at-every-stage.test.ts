@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
+import { expectNoFault } from '../../test/house/faults.ts';
 import { CountedClock } from '../../test/support/counted-clock.ts';
 import {
   type ScriptedServer,
@@ -10,6 +11,7 @@ import { SidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
 import {
   CHAT,
   type Fault,
+  isAtOnce,
   KV,
   nameOf,
   PHASES,
@@ -23,7 +25,7 @@ import {
   type Walk,
 } from '../../test/support/sidecar/walks.ts';
 import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import { SIDECAR_BOUNDS, SIDECAR_DEFAULTS } from './options/sidecar-options.ts';
+import { KV_CONNECTORS, SIDECAR_BOUNDS, SIDECAR_DEFAULTS } from './options/sidecar-options.ts';
 import type { Sidecar } from './start-sidecar.ts';
 
 let engine: ScriptedServer;
@@ -41,11 +43,6 @@ beforeEach(async () => {
   counted = new CountedClock(clock);
 });
 afterEach(() => bed.end());
-
-function isAtOnce({ options }: Walk): boolean {
-  const { connector, moriIo } = options;
-  return connector === 'sglang' || connector === 'mooncake' || moriIo?.atOnce === true;
-}
 
 const BOOTSTRAP_TIMEOUT_MS = 5000;
 /** Between two steps of the time there is some for what they have caused. */
@@ -226,6 +223,12 @@ async function expectNothingLeft({ visits, sidecar }: Run): Promise<ReadonlyMap<
 
 const outcome = (metrics: ReadonlyMap<string, number>, name: string): number | undefined =>
   metrics.get(`pointsman_sidecar_requests_total{outcome="${name}"}`);
+
+it('[T122] walks with every connector', () => {
+  const walked = new Set(WALKS.map(({ options }) => options.connector));
+  const missing = KV_CONNECTORS.filter((connector) => !walked.has(connector));
+  expectNoFault(missing, 'add a walk with these to WALKS of test/support/sidecar/walks.ts');
+});
 
 describe.each(WALKS)('$name', (walk) => {
   /** The places of a walk without a fault. */

@@ -7,7 +7,7 @@ import {
 import { sidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
 import { MORI, portOf, said as saidBy } from '../../test/support/sidecar/walks.ts';
 import { JsonScanner } from '../openai/json/json-scanner.ts';
-import { type SidecarOptions } from './options/sidecar-options.ts';
+import { KV_CONNECTORS, type SidecarOptions } from './options/sidecar-options.ts';
 
 /**
  * A scan of 40 MB of numbers takes seconds. It may stop other requests only where it is cut into
@@ -93,21 +93,13 @@ async function longestScans(
   return scans.mock.calls.map(([{ length }]) => length).filter((length) => length > PIECE_BYTES);
 }
 
-const CONNECTORS = [
-  'nixlv2',
-  'sglang',
-  'mooncake',
-  'offloading',
-  'atom',
-  'shared-storage',
-] as const;
 const REQUESTS: readonly (readonly [path: string, body: string])[] = [
   ['/v1/chat/completions', CHAT],
   ['/inference/v1/generate', GENERATE],
 ];
 
 it.each(
-  CONNECTORS.flatMap((connector) =>
+  KV_CONNECTORS.flatMap((connector) =>
     REQUESTS.map(([path, body]) => [connector, path, body] as const),
   ),
 )('[V508] no long body is scanned in one go with %s at %s', async (connector, path, body) => {
@@ -141,7 +133,7 @@ it('[V510] a body with more than 1,000 members goes to the engine as it is', asy
 const PROMPT = `"${'x'.repeat(1_000_000)}"`;
 const DROPPED = `{"prompt":${PROMPT},"kv_transfer_params":{}}`;
 it.each([
-  ...CONNECTORS.map((connector) => [connector, { connector }, `{"prompt":${PROMPT}}`] as const),
+  ...KV_CONNECTORS.map((connector) => [connector, { connector }, `{"prompt":${PROMPT}}`] as const),
   ['nixlv2, parameters dropped', {}, DROPPED] as const,
 ])('[V515] no long body is copied in one go with %s', async (_, options, body) => {
   const { concat } = Buffer;
@@ -174,7 +166,7 @@ it.each([
 });
 
 it.each([
-  ...CONNECTORS.map((connector) => [connector, { connector }] as const),
+  ...KV_CONNECTORS.map((connector) => [connector, { connector }] as const),
   ['nixlv2 over MoRI-IO', { moriIo: { ...MORI, atOnce: false } }] as const,
 ])('[V523] no long answer of another server is scanned in one go with %s', async (_, options) => {
   const [kv, usage, ec] = ['kv_transfer_params', 'usage', 'ec_transfer_params'];

@@ -8,6 +8,7 @@ import { TRACE_FORMATS } from '../../src/lab/traces/reading/find-format.ts';
 import { EJECTION_REASONS } from '../../src/picker/ejection/ejection-plan.ts';
 import { SHADOW_GAUGES } from '../../src/shadow/shadow-metrics.ts';
 import { REQUEST_OUTCOMES, STAGE_OUTCOMES } from '../../src/sidecar/exchange/sidecar-metrics.ts';
+import { KV_CONNECTORS } from '../../src/sidecar/options/sidecar-options.ts';
 import { expectNoFault, expectSameNames } from '../house/faults.ts';
 import { readText, sourceFiles } from '../house/source-tree.ts';
 
@@ -60,6 +61,11 @@ it('[T87] docs/metrics.md names each way in which a request and a stage of the s
     missing.map(([metric, outcome]) => `pointsman_sidecar_${metric}: ${outcome}`),
     'add these outcomes to the rows under “The sidecar” in docs/metrics.md',
   );
+});
+
+it('[T122] docs/sidecar.md has a row for each connector, and for no other', () => {
+  const [, ...rows] = rowsOf('docs/sidecar.md', '## Connectors').keys();
+  expectSameNames(rows, KV_CONNECTORS, 'the table of connectors in docs/sidecar.md');
 });
 
 it('[T77] docs/access.md has a row for each document under /debug, and for no other', () => {

@@ -69,6 +69,7 @@ export const MORI: Omit<MoriIoOptions, 'atOnce'> = {
 };
 const of = (connector: KvConnector): Walk => ({ name: connector, options: { connector } });
 
+/** A walk for each connector, and for what else changes the legs. */
 export const WALKS: readonly Walk[] = [
   { ...of('nixlv2'), name: 'nixlv2 with an encoder', encodes: true },
   { name: 'nixlv2 asked again', options: { connector: 'nixlv2', prefillRetries: 1 } },
@@ -100,3 +101,8 @@ export const WALKS: readonly Walk[] = [
   },
   { name: 'the engine alone', options: {}, prefills: false },
 ];
+
+/** Whether both legs of the request are sent at once. */
+export function isAtOnce({ options: { connector, moriIo } }: Walk): boolean {
+  return connector === 'sglang' || connector === 'mooncake' || moriIo?.atOnce === true;
+}
