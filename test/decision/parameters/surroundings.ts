@@ -163,7 +163,7 @@ const ASSIGNED = ['assignment-filter', 'assignment-scorer'].map((type) => ({ typ
 const METRICS = { type: 'metrics-data-source' };
 
 /** By type, and by section, what it needs around it. */
-export const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
+const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
   hold: (hold) => ({ ...profiled([]), capacity: { maxConcurrency: 1 }, hold }),
   ejection: (ejection) => ({ ...profiled([]), ejection }),
   capacity: (capacity) => ({ ...profiled([]), capacity }),
