@@ -68,6 +68,7 @@ function decide(): void {
     error: undefined,
     heldBefore: undefined,
     crowdedOut: false,
+    adoptionsAgo: 0,
     lostRequests: 0,
     faults: [],
     durationMs: clock.now() - startedAt,

@@ -98,6 +98,7 @@ export function makeDecision(fields: Partial<DecisionEvent> = {}): DecisionEvent
     at: NOW,
     request: makeRequest(),
     options: {},
+    adoptionsAgo: 0,
     candidates: [],
     context: undefined,
     decision: undefined,

@@ -12,7 +12,7 @@ import type {
 } from '../framework/routing.ts';
 import type { Decision } from '../framework/scheduling.ts';
 import type { ConcurrencyLimit } from './capacity/concurrency-limit.ts';
-import { ActiveCores, type Challenger } from './cores/active-cores.ts';
+import { ActiveCores, type Challenger, type KeptCore } from './cores/active-cores.ts';
 import { preparing } from './cores/preparing.ts';
 import {
   createSchedulingCore,
@@ -136,12 +136,17 @@ export class EndpointPicker implements Router, BookingRouter {
    */
   adopt(plan: PickerPlan): void {
     this.clock.setUp((at) => {
-      this.#cores.putInCharge(this.#createCore(plan, this.#cores.core));
+      const undecided = this.#cores.putInCharge(this.#createCore(plan, this.#cores.core));
       this.ejector.configure(plan.ejection);
       this.limit.configure(plan.capacity);
       this.#room.configure(plan.hold);
-      this.#parts.journal.adopted(plan, at);
+      this.#parts.journal.adopted(plan, at, undecided);
     });
+  }
+
+  /** Keeps the core in charge for requests that it still decides after the next `adopt`. */
+  keepCore(): KeptCore {
+    return this.#cores.keep();
   }
 
   /**

@@ -30,6 +30,15 @@ it('[G246] redecide says what the configuration knew that is not in the capture,
   expect(same.text()).not.toContain('decided again without');
 });
 
+it('[G258] redecide says so of bursts and of media, too, which are read before the decision', async () => {
+  const plugins = ['burst-prefix-cache-producer', 'mm-embeddings-cache-producer'];
+  const config = { ...CONFIG, plugins: plugins.map((type) => ({ type })) };
+  const differing = await tallied({ ...head(0), config }, capturedServer('a'), sent(0, 'gone'));
+  expect(differing.text()).toContain(
+    'which requests came in one burst (burst-prefix-cache-producer), which images, videos and sounds requests have (mm-embeddings-cache-producer)',
+  );
+});
+
 const whole = [head(0), capturedServer('a'), sent(0), sent(1)];
 
 it('[G244] redecide counts decisions apart that come after records which are missing', async () => {

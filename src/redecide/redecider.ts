@@ -26,6 +26,7 @@ import {
 } from './captured-inputs.ts';
 import { capturedPlan, type GivenConfig, uncapturedBy } from './captured-plan.ts';
 import { type Comparison, compareDecision, predictsTimes } from './compare-decision.ts';
+import { EarlierCores, type InCharge } from './earlier-cores.ts';
 import { type Explained, ObservedDifferences } from './observed-differences.ts';
 import { type ExpectedToken, OpenRequests } from './open-requests.ts';
 import type { FirstToken, Redecision } from './redecision.ts';
@@ -68,8 +69,8 @@ export class Redecider {
   readonly #planOf: (captured: unknown) => PickerPlan;
   /** Whether it decides by the capture's own configurations. */
   readonly #isOwn: boolean;
-  #predicts: boolean;
-  #isReplaced: boolean;
+  readonly #earlier = new EarlierCores();
+  #inCharge: InCharge;
   /** The first failure of a plugin. */
   #fault: PluginFault | undefined;
   /** The request that another process was asked about. The answer belongs to this very object. */
@@ -92,8 +93,7 @@ export class Redecider {
         `the rules of the earlier Pointsman that wrote version ${head.version}`,
       );
     }
-    this.#predicts = predictsTimes(plan);
-    this.#isReplaced = plan.scheduler !== undefined;
+    this.#inCharge = inChargeBy(plan);
     const network = noNetwork('a replay');
     this.#picker = new EndpointPicker({
       plan,
@@ -164,7 +164,7 @@ export class Redecider {
 
   /** Whether a replacement decides in place of the profiles. */
   get isReplaced(): boolean {
-    return this.#isReplaced;
+    return this.#inCharge.isReplaced;
   }
 
   /** Stops the plugins, and closes the connection to a scheduler in another process. */
@@ -178,13 +178,14 @@ export class Redecider {
   }
 
   /** Follows the capture's own configuration; a given one stays. */
-  #adopt({ t, config }: Extract<CaptureRecord, { e: 'adopt' }>): void {
+  #adopt({ t, config, undecided = 0 }: Extract<CaptureRecord, { e: 'adopt' }>): void {
     if (!this.#isOwn) return;
     const plan = this.#planOf(config);
     this.#noteUncaptured(plan);
+    const kept = undecided > 0 ? this.#picker.keepCore() : undefined;
+    this.#earlier.adopted(t, kept && { core: kept, plan: this.#inCharge, undecided });
     this.#clock.setUp(t, () => this.#picker.adopt(plan));
-    this.#predicts = predictsTimes(plan);
-    this.#isReplaced = plan.scheduler !== undefined;
+    this.#inCharge = inChargeBy(plan);
   }
 
   #noteUncaptured(plan: PickerPlan): void {
@@ -204,13 +205,14 @@ export class Redecider {
       if (!(error instanceof RoutingError)) throw error;
       failed = error;
     }
+    this.#earlier.decided(record);
     const { decision, comparison, explained } = remade;
     const decided: CapturedDecision = (decision && decisionOf(decision)) ?? {
       error: failed?.code ?? 'saturated',
     };
     const is = isTimeout ? was : decided;
     // Decisions of the capture's own replacement come from the capture, so they always count.
-    const undecided = this.#isReplaced && !this.#isOwn && !('error' in is) && is.by === undefined;
+    const undecided = this.isReplaced && !this.#isOwn && !('error' in is) && is.by === undefined;
     const said = { ...(explained && { explained }), ...(undecided && { undecided }) };
     return { n, request: r, was, is, ...comparison, ...said };
   }
@@ -223,6 +225,7 @@ export class Redecider {
   #remake(record: DecidedRecord, remade: Remade, purpose: Purpose): void {
     const { n, r, d: was } = record;
     const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
+    const { predicts } = this.#earlier.assign(record, request) ?? this.#inCharge;
     const cycle = this.#picker.decideOnly(request, optionsOf(record), purpose);
     const { all } = cycle;
     // What another process decided is taken from the capture.
@@ -230,7 +233,7 @@ export class Redecider {
     const own = recorded ? applyRecordedDecision(cycle.decision, all, was) : cycle.decision;
     remade.decision = own;
     remade.comparison = compareDecision(own, was, cycle, {
-      predicts: this.#predicts,
+      predicts,
       explains: this.#options.explains === true,
       namesBest: this.#options.namesBest === true,
       inFlight: this.#picker.ledger,
@@ -246,7 +249,7 @@ export class Redecider {
 
   /** Where an observed picker, whose samples are not known, sent a request that profiles decide. */
   #explainable(was: CapturedDecision, all: readonly Endpoint[]): Endpoint | undefined {
-    if ('error' in was || was.by !== OBSERVED || this.#isOwn || this.#isReplaced) return undefined;
+    if ('error' in was || was.by !== OBSERVED || this.#isOwn || this.isReplaced) return undefined;
     return all.find(({ id }) => id === was.endpoint);
   }
 
@@ -265,4 +268,8 @@ export class Redecider {
     if (!firstTokenSeen || !r.streaming) return undefined;
     return { request: r, at: t, predictedMs: ttftMs.was };
   }
+}
+
+function inChargeBy(plan: PickerPlan): InCharge {
+  return { predicts: predictsTimes(plan), isReplaced: plan.scheduler !== undefined };
 }

@@ -4,7 +4,11 @@ import { catalogueOf } from '../../src/catalogue/built-in-catalogue.ts';
 import { dataSources } from '../../src/catalogue/data-sources.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
-import { defineDataSource, defineScorer } from '../../src/framework/plugin.ts';
+import {
+  defineDataSource,
+  defineScorer,
+  type PluginCatalogue,
+} from '../../src/framework/plugin.ts';
 import { cycleKey } from '../../src/framework/scheduling.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
@@ -25,12 +29,15 @@ interface GatedCores {
   readonly running: ReadonlySet<string>;
   /** Requests that a source prepares. */
   readonly waiting: readonly (() => void)[];
+  /** Of all built-in plugins, the source and the scorer. */
+  readonly catalogue: PluginCatalogue;
+  readonly clock: SimulatedClock;
   readonly plan: (body: string) => PickerPlan;
   /** A plan with a source of this version and a scorer that likes the endpoint in this slot. */
   readonly gated: (version: string, liked: number) => PickerPlan;
   readonly start: (
     first: PickerPlan,
-    options?: Pick<EndpointPickerOptions, 'checkPlugins'>,
+    options?: Pick<EndpointPickerOptions, 'checkPlugins' | 'subscribers'>,
   ) => EndpointPicker;
   /** Ends the preparation of the request that has waited longest. */
   readonly letOne: () => void;
@@ -38,6 +45,7 @@ interface GatedCores {
 
 export function gatedCores(): GatedCores {
   const log: string[] = [];
+  const clock = new SimulatedClock();
   const running = new Set<string>();
   const waiting: (() => void)[] = [];
   const gate = defineDataSource({
@@ -93,10 +101,10 @@ plugins:
 `);
   const start = (
     first: PickerPlan,
-    options: Pick<EndpointPickerOptions, 'checkPlugins'> = {},
+    options: Pick<EndpointPickerOptions, 'checkPlugins' | 'subscribers'> = {},
   ): EndpointPicker => {
     const network = { get: () => Promise.reject(new Error('none')) };
-    const runtime = { clock: new SimulatedClock(), random: seededRandom(1), network };
+    const runtime = { clock, random: seededRandom(1), network };
     const picker = new EndpointPicker({ plan: first, runtime, ...options });
     for (let n = 0; n < 3; n++) {
       const id = `e${n}` as EndpointId;
@@ -108,7 +116,7 @@ plugins:
     return picker;
   };
   const letOne = (): void => waiting.shift()?.();
-  return { log, running, waiting, plan, gated, start, letOne };
+  return { log, running, waiting, catalogue, clock, plan, gated, start, letOne };
 }
 
 export const BODY: readonly Uint8Array[] = [new Uint8Array(1)];

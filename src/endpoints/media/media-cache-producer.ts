@@ -43,6 +43,7 @@ const config: z.ZodType<MediaCacheConfig> = z.lazy(() =>
 export const mediaCacheProducer: DataSourceDefinition = defineDataSource({
   type: 'mm-embeddings-cache-producer',
   config,
+  uncaptured: 'which images, videos and sounds requests have',
   provides: (_config, name) => [mediaMatchKey(name)],
   start: (parsed, host) => new MediaCache(parsed, host),
 });

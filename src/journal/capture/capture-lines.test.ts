@@ -36,15 +36,17 @@ function decided(
     redacted = { headers: undefined, fairness: 'hash' },
     held,
     crowdedOut = false,
+    adoptionsAgo = 0,
   }: {
     readonly options?: RouteOptions;
     readonly held?: readonly HeldSum[];
     readonly crowdedOut?: boolean;
+    readonly adoptionsAgo?: number;
     readonly decision?: CapturedDecision;
     readonly redacted?: Redacted;
   } = {},
 ): (lines: CaptureLines) => void {
-  const more = { redacted, options, heldBefore: held, crowdedOut, decision };
+  const more = { redacted, options, heldBefore: held, crowdedOut, adoptionsAgo, decision };
   return (lines) => lines.decided(5000, 7, { request: makeRequest(request), ...more });
 }
 
@@ -117,9 +119,9 @@ describe('lines of a capture', () => {
     const decision = { ...PICKED, prefill: 'b:1', by: 'canary' };
     const record = readAgain(
       { ...fields, rewrite, prompt, fairnessId: 'tenant' },
-      { redacted, options, decision },
+      { redacted, options, decision, adoptionsAgo: 2 },
     );
-    expect(record).toMatchObject({ subset: options.subset, d: decision });
+    expect(record).toMatchObject({ adoptionsAgo: 2, subset: options.subset, d: decision });
     expect(record).toMatchObject({ firstTokenSeen: false, endSeen: false });
     expect(record.r).toMatchObject({ ...fields, headers: redacted.headers, fairness: 'hash' });
     expect(record.r).toMatchObject({ rewrite: { requestedModel: 'other' }, blockTokens: 16 });

@@ -19,6 +19,7 @@ export interface Decided {
   readonly options: RouteOptions;
   readonly heldBefore: readonly HeldSum[] | undefined;
   readonly crowdedOut: boolean;
+  readonly adoptionsAgo: number;
   readonly decision: CapturedDecision;
 }
 
@@ -41,6 +42,7 @@ const KEYS = {
   waited: utf8(',"waitedMs":'),
   held: utf8(',"held":'),
   crowdedOut: utf8(',"crowdedOut":true'),
+  adoptionsAgo: utf8(',"adoptionsAgo":'),
   endpoint: utf8(',"d":{"endpoint":'),
   error: utf8(',"d":{"error":'),
   score: utf8(',"score":'),
@@ -104,6 +106,7 @@ export class CaptureLines {
       bytes.json(heldBefore);
     }
     if (decided.crowdedOut) bytes.raw(KEYS.crowdedOut);
+    if (decided.adoptionsAgo > 0) bytes.numberField(KEYS.adoptionsAgo, decided.adoptionsAgo);
     this.#decision(decision);
     this.#end(KEYS.decisionEnd);
   }

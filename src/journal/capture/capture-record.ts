@@ -113,6 +113,11 @@ export type CaptureRecord =
       readonly held?: readonly HeldSum[] | undefined;
       /** Whether another flow crowded out that of the request; left out where not. */
       readonly crowdedOut?: boolean | undefined;
+      /**
+       * The configuration that was in charge before so many `adopt` decided, because it had begun
+       * to prepare the request; left out for the one in charge.
+       */
+      readonly adoptionsAgo?: number | undefined;
       readonly d: CapturedDecision;
     }
   | { readonly e: 'body'; readonly t: number; readonly n: number; readonly r: CapturedRequest }
@@ -134,7 +139,13 @@ export type CaptureRecord =
   /** The timer with this number has fired. */
   | { readonly e: 'timer'; readonly t: number; readonly i: number }
   /** From here on another configuration decides, with all that is known of the pool. */
-  | { readonly e: 'adopt'; readonly t: number; readonly config: unknown }
+  | {
+      readonly e: 'adopt';
+      readonly t: number;
+      readonly config: unknown;
+      /** Requests that the configuration before still prepared then; left out for none. */
+      readonly undecided?: number | undefined;
+    }
   /** This many records are missing: they came too fast, or writing failed. */
   | { readonly e: 'gap'; readonly records: number };
 

@@ -99,6 +99,7 @@ export class CaptureRecorder implements JournalSubscriber {
     options,
     heldBefore,
     crowdedOut,
+    adoptionsAgo,
     decision,
     error,
   }: DecisionEvent): void {
@@ -106,8 +107,8 @@ export class CaptureRecorder implements JournalSubscriber {
     const captured = error === undefined ? this.#captured(decision) : errorOf(error);
     if (captured === undefined) return;
     const redacted = this.#redact(request);
-    const decided = { request, redacted, options, heldBefore, crowdedOut, decision: captured };
-    this.#lines.decided(at, number, decided);
+    const asked = { request, redacted, options, heldBefore, crowdedOut, adoptionsAgo };
+    this.#lines.decided(at, number, { ...asked, decision: captured });
   }
 
   onFirstToken({ number }: Routed, at: Millis): void {
@@ -140,11 +141,12 @@ export class CaptureRecorder implements JournalSubscriber {
     this.#write({ e: 'timer', t: at, i: timer });
   }
 
-  onAdopted(plan: PickerPlan, at: Millis): void {
+  onAdopted(plan: PickerPlan, at: Millis, undecided: number): void {
     this.#usePlan(plan);
     // Its plugins begin with the pool as it is now.
     this.#writeSamples();
-    this.#write({ e: 'adopt', t: at, config: this.#config });
+    const waiting = undecided > 0 ? { undecided } : {};
+    this.#write({ e: 'adopt', t: at, config: this.#config, ...waiting });
   }
 
   onEndpointAdded(endpoint: Endpoint): void {

@@ -29,6 +29,8 @@ export interface Generation {
   readonly core: SchedulingCore;
   /** Undefined for the core in charge. */
   readonly challenger: Challenger | undefined;
+  /** How many plans were adopted before it. */
+  readonly adoptions: number;
   readonly requestObservers: RequestObservers;
   /** Who observes requests that another replica has decided: not the journal. */
   readonly elsewhereObservers: RequestObservers;
@@ -39,6 +41,13 @@ export interface Generation {
 interface ActiveGeneration extends Generation {
   /** Requests that wait for something to be prepared. */
   preparing: number;
+}
+
+/** A core that is kept, as one that prepares, while others are put in charge. */
+export interface KeptCore {
+  /** It decides this request. */
+  decides(request: InferenceRequest): void;
+  release(): void;
 }
 
 export interface ActiveCoresOptions {
@@ -62,6 +71,7 @@ export class ActiveCores {
   #active: readonly ActiveGeneration[] = [];
   #inCharge: ActiveGeneration;
   #challenging: ActiveGeneration | undefined;
+  #adoptions = 0;
 
   constructor(first: SchedulingCore, options: ActiveCoresOptions) {
     this.#options = options;
@@ -109,6 +119,11 @@ export class ActiveCores {
     return preparedBy === this.#challenging ? this.#current(request) : preparedBy;
   }
 
+  /** How many plans were adopted after that of this generation: 0 while it is in charge. */
+  adoptionsSince({ adoptions }: Generation): number {
+    return this.#adoptions - adoptions;
+  }
+
   /** Prepares with the core that decides now. `begin` returns whether to wait. */
   prepare(
     request: InferenceRequest,
@@ -131,13 +146,35 @@ export class ActiveCores {
     return true;
   }
 
-  /** Puts another core in charge. The challenger of the previous one is withdrawn. */
-  putInCharge(next: SchedulingCore): void {
+  /** Keeps the core in charge: a replay knows later which requests it has prepared. */
+  keep(): KeptCore {
+    const generation = this.#inCharge;
+    generation.preparing += 1;
+    return {
+      decides: (request) => void this.#preparedBy.set(request, generation),
+      release: () => {
+        generation.preparing -= 1;
+        this.#retire();
+      },
+    };
+  }
+
+  /**
+   * Puts another core in charge. The challenger of the previous one is withdrawn. Returns how many
+   * requests these two still prepare, and decide.
+   */
+  putInCharge(next: SchedulingCore): number {
     this.withdraw();
+    const undecided = this.#active.reduce(
+      (sum, each) => sum + (this.adoptionsSince(each) === 0 ? each.preparing : 0),
+      0,
+    );
+    this.#adoptions += 1;
     const known = new Set(this.core.observers);
     this.#inCharge = this.#activate(next);
     this.#observeEndpoints(next, known);
     this.#retire();
+    return undecided;
   }
 
   /** Lets a core decide what the challenger takes. Both cores observe all requests. */
@@ -182,6 +219,7 @@ export class ActiveCores {
     const generation = {
       core,
       challenger,
+      adoptions: this.#adoptions,
       requestObservers: new RequestObservers(subscribers, plugins, faults),
       elsewhereObservers: new RequestObservers([], [...plugins, ...elsewhereObservers], faults),
       responseHeaderPlugins: core.observers.filter((part) => part.responseHeaders !== undefined),

@@ -14,6 +14,7 @@ export interface Cycle extends DecisionEvent {
   /** Says how long the request has waited once it is placed. */
   options: RouteOptions;
   readonly generation: Generation;
+  adoptionsAgo: number;
   /** When its scheduler was asked; undefined without a stopwatch or without a candidate. */
   startedAt: Millis | undefined;
   /** The candidates and those that are ejected. */
@@ -47,6 +48,7 @@ export function newCycle({ at, request, options, generation, all, candidates }: 
     all,
     candidates,
     generation,
+    adoptionsAgo: 0,
     context,
     startedAt: undefined,
     decision: undefined,

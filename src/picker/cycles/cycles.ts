@@ -176,7 +176,8 @@ export class Cycles {
   }
 
   #publish(cycle: Cycle): void {
-    const { journal, loads } = this.#options;
+    const { journal, loads, cores } = this.#options;
+    cycle.adoptionsAgo = cores().adoptionsSince(cycle.generation);
     cycle.heldBefore = loads.snapshot(cycle.request);
     cycle.number = this.#decisions++;
     journal.decided(cycle);

@@ -20,6 +20,11 @@ export interface DecisionEvent {
   readonly at: Millis;
   readonly request: InferenceRequest;
   readonly options: RouteOptions;
+  /**
+   * How many plans were adopted since the one that decides: more than 0 only where that one had
+   * begun to prepare the request.
+   */
+  readonly adoptionsAgo: number;
   /** The endpoints that the request could go to, before any filter. */
   readonly candidates: readonly Endpoint[];
   /** Undefined where there was no candidate. */
@@ -77,8 +82,11 @@ export interface JournalSubscriber extends RequestObserver, EndpointObserver {
   onLeft?(request: InferenceRequest, waitedMs: Millis): void;
   /** A numbered timer fires: see `EventClock`. */
   onTimer?(timer: number, at: Millis): void;
-  /** Another configuration decides from now on. */
-  onAdopted?(plan: PickerPlan, at: Millis): void;
+  /**
+   * Another configuration decides from now on, but for `undecided` requests that the one before has
+   * begun to prepare.
+   */
+  onAdopted?(plan: PickerPlan, at: Millis, undecided: number): void;
 }
 
 /**
@@ -122,8 +130,8 @@ export class Journal {
     this.#publish('onTimer', (subscriber) => subscriber.onTimer?.(timer, at));
   }
 
-  adopted(plan: PickerPlan, at: Millis): void {
-    this.#publish('onAdopted', (subscriber) => subscriber.onAdopted?.(plan, at));
+  adopted(plan: PickerPlan, at: Millis, undecided: number): void {
+    this.#publish('onAdopted', (subscriber) => subscriber.onAdopted?.(plan, at, undecided));
   }
 
   #publish(call: string, to: (subscriber: JournalSubscriber) => void): void {

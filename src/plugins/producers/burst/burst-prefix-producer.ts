@@ -50,6 +50,7 @@ const config = z.lazy(() =>
 export const burstPrefixProducer: DataSourceDefinition = defineDataSource({
   type: 'burst-prefix-cache-producer',
   config,
+  uncaptured: 'which requests came in one burst',
   provides: (_config, name) => [prefixMatchKey(name)],
   start: (parsed, host) => new BurstPrefixProducer(parsed, host),
 });
