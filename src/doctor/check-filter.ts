@@ -26,6 +26,7 @@ export function checkFilter(
   const where = `filter ${picked.filterName}, ${picked.name}`;
   if (picked.filter.observability_mode === true) return [];
   return [
+    ...twiceFindings(picked),
     ...requestFindings(picked),
     ...limitFindings(picked, earlyPickBytes),
     ...bufferFilterFindings(picked),
@@ -38,6 +39,15 @@ export function checkFilter(
 }
 
 type Part = Omit<Finding, 'where'>;
+
+function twiceFindings({ sameBefore }: PickedRoute): readonly Part[] {
+  return when(sameBefore !== undefined, {
+    severity: 'error',
+    id: 'picker-asked-twice',
+    what: `the filter ${sameBefore} before it asks the same cluster: each request is picked twice, and its load counts on two endpoints.`,
+    mend: 'Remove one of the two filters.',
+  });
+}
 
 function requestFindings({ filter }: PickedRoute): readonly Part[] {
   const { processing_mode: mode = {} } = filter;

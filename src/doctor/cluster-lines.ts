@@ -1,4 +1,4 @@
-/** Lines to paste into clusters of Envoy. Several findings offer the same. */
+/** Lines to paste into Envoy’s configuration. Several findings offer the same. */
 
 import type { HttpOptions } from './envoy-types.ts';
 
@@ -48,6 +48,17 @@ export function http2Lines(
   ];
 }
 
+/** TLS to a picker that made its certificate itself. */
+export const TLS_LINES: readonly string[] = [
+  'transport_socket:',
+  '  name: envoy.transport_sockets.tls',
+  '  typed_config:',
+  '    "@type": type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
+  '    common_tls_context:',
+  '      alpn_protocols: [h2]',
+  '      validation_context: { trust_chain_verification: ACCEPT_UNTRUSTED }',
+];
+
 /** Health checks of the picker. */
 export const HEALTH_LINES: readonly string[] = [
   'health_checks:',
@@ -93,3 +104,20 @@ export function pickerClusterLines(name: string): readonly string[] {
     ),
   ];
 }
+
+/** The filter of deploy/envoy.yaml that asks the picker. */
+export const FILTER_LINES: readonly string[] = [
+  '- name: envoy.filters.http.ext_proc',
+  '  typed_config:',
+  '    "@type": type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor',
+  '    grpc_service: { envoy_grpc: { cluster_name: ext_proc }, timeout: 86400s }',
+  '    message_timeout: 1000s',
+  '    failure_mode_allow: false',
+  '    processing_mode:',
+  '      request_header_mode: SEND',
+  '      request_body_mode: FULL_DUPLEX_STREAMED',
+  '      request_trailer_mode: SEND',
+  '      response_header_mode: SEND',
+  '      response_body_mode: FULL_DUPLEX_STREAMED',
+  '      response_trailer_mode: SEND',
+];

@@ -5,7 +5,9 @@ import { checkEnvoyState, type EnvoyState, envoyCertificates } from './check-env
 import { checkFailover } from './check-failover.ts';
 import { type AskedPicker, checkFilter } from './check-filter.ts';
 import { checkPicker, type PickerState } from './check-picker.ts';
+import { checkPickerReached } from './check-picker-reached.ts';
 import { checkRoute } from './check-route.ts';
+import { FILTER_LINES } from './cluster-lines.ts';
 import type { EnvoySetup } from './envoy-setup.ts';
 import type { Finding } from './finding.ts';
 
@@ -67,7 +69,8 @@ function checkEnvoy({ setup, ...state }: EnvoySeen, asked: AskedPicker): readonl
         id: 'no-ext-proc',
         where: `${setup.listeners} HTTP listeners of Envoy`,
         what: 'no route passes an ext_proc filter that sends requests: Envoy asks no picker.',
-        mend: 'Add the filter of deploy/envoy.yaml before the router, or ask the Envoy that the model requests pass.',
+        mend: 'Ask the Envoy that the model requests pass, or add this before the router:',
+        lines: FILTER_LINES,
       },
     ];
   }
@@ -79,6 +82,10 @@ function checkEnvoy({ setup, ...state }: EnvoySeen, asked: AskedPicker): readonl
     ]),
     ...checkClusters(setup),
     ...checkFailover(setup, state.info.version?.split('/')[1]),
+    ...checkPickerReached(
+      state,
+      pickers.flatMap((name) => setup.clusters.get(name) ?? []),
+    ),
     ...checkEnvoyState(state, pickers),
   ];
   const passes = setup.routes.some(

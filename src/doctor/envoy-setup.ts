@@ -7,7 +7,7 @@ import type {
   RetryPolicy,
   RouteConfig,
 } from './envoy-types.ts';
-import { filtersAtRoute } from './route-filters.ts';
+import { type FilterAtRoute, filtersAtRoute } from './route-filters.ts';
 
 /** A route on which an ext_proc filter works, with everything that a request there meets. */
 export interface PickedRoute {
@@ -21,6 +21,8 @@ export interface PickedRoute {
   readonly retryPolicy: RetryPolicy | undefined;
   /** The name that findings show. */
   readonly name: string;
+  /** Another filter before it that decides, too, and asks the cluster that it asks. */
+  readonly sameBefore?: string;
 }
 
 export interface EnvoySetup {
@@ -126,11 +128,28 @@ function pickedRoutes(
     }),
   );
   return {
-    picked: ways.flatMap(({ asked, about, retryPolicy }) =>
-      asked.map(({ name, filter }) => ({ ...about, filterName: name, filter, retryPolicy })),
+    picked: ways.flatMap(({ asked, others, about, retryPolicy }) =>
+      asked.map(({ name, filter }) => ({
+        ...about,
+        filterName: name,
+        filter,
+        retryPolicy,
+        ...sameBefore(filter, others),
+      })),
     ),
     others: ways.flatMap(({ others }) => others.map(({ name }) => name)),
   };
+}
+
+function sameBefore(
+  picker: ExtProc,
+  others: readonly FilterAtRoute[],
+): Pick<PickedRoute, 'sameBefore'> {
+  const clusterOf = ({ grpc_service: service }: ExtProc): string | undefined =>
+    service?.envoy_grpc?.cluster_name;
+  if (picker.observability_mode === true || clusterOf(picker) === undefined) return {};
+  const same = others.find(({ filter }) => clusterOf(filter) === clusterOf(picker));
+  return same === undefined ? {} : { sameBefore: same.name };
 }
 
 /** Where a route leads: each of weighted clusters may have settings of filters for itself. */

@@ -153,7 +153,19 @@ export interface Cluster {
     readonly enforcing_consecutive_local_origin_failure?: number;
   };
   readonly http2_protocol_options?: Http2Options;
+  readonly transport_socket?: unknown;
+  readonly load_assignment?: { readonly endpoints?: readonly LocalityEndpoints[] };
   readonly typed_extension_protocol_options?: Readonly<Record<string, HttpOptions>>;
+}
+
+interface LocalityEndpoints {
+  readonly lb_endpoints?: readonly {
+    readonly endpoint?: {
+      readonly address?: {
+        readonly socket_address?: { readonly address?: string; readonly port_value?: number };
+      };
+    };
+  }[];
 }
 
 export interface Http2Options {

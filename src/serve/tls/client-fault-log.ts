@@ -9,8 +9,9 @@ const SENTENCES: Readonly<Record<ClientFaultKind, string>> = {
     'a client does not use TLS at the ext_proc port, which needs it: give the proxy’s cluster a ' +
     'transport_socket with TLS, or start the picker with --insecure',
   'no-plaintext-http2':
-    'a client does not use plaintext HTTP/2 at the ext_proc port, perhaps TLS: remove the ' +
-    'transport_socket from the proxy’s cluster, or start the picker without --insecure',
+    'a client does not use plaintext HTTP/2 at the ext_proc port: if the proxy’s cluster has a ' +
+    'transport_socket with TLS, remove it, or start the picker without --insecure; if it has no ' +
+    'http2_protocol_options, add them',
   'no-certificate':
     'a client has no certificate, and --client-ca-file demands one: give the proxy’s ' +
     'transport_socket a client certificate',
