@@ -128,7 +128,7 @@ function healthFinding(name: string, values: ReadonlyMap<string, number>): reado
       what:
         total === 0
           ? 'Envoy knows no address of the picker: every request fails or passes without a pick.'
-          : `none of ${total} pickers passes its health check: every request fails or passes without a pick.`,
+          : `${total === 1 ? 'the picker does not pass' : `none of ${total} pickers passes`} its health check: every request fails or passes without a pick.`,
       mend: 'Start the picker, correct its address, or make TLS the same on both sides: without --insecure the picker speaks TLS.',
     },
   ];

@@ -61,6 +61,11 @@ describe('[O500] a picker that Envoy has never reached', () => {
     expect(found(PLAIN, TO_NOTHING)[0]?.what).toContain('cannot connect at 10.0.0.9:9003:');
   });
 
+  it('may refuse the certificate of Envoy, whose counters are then those of no listener', () => {
+    const what = found(WITH_TLS, TO_NOTHING)[0]?.what;
+    expect(what).toContain('9003, or a picker there refuses its client certificate:');
+  });
+
   it.each([
     ['it has answered before', { ...TO_NOTHING, upstream_rq_2xx: 1 }],
     ['there was no request', {}],

@@ -54,7 +54,7 @@ function unverifiedCertificate(isName: boolean): Cause {
 
 const NO_TLS_THERE: Cause = {
   what: 'Envoy speaks TLS, and every handshake has failed: a picker with --insecure speaks none, and one with --client-ca-file demands a certificate. Every request fails or passes without a pick.',
-  mend: 'Remove transport_socket from this cluster, or start the picker without --insecure, whose log says which of the two it is.',
+  mend: 'Remove transport_socket from this cluster, or start the picker without --insecure; where it has --client-ca-file, add tls_certificates to common_tls_context.',
 };
 
 const TLS_THERE: Cause = {
@@ -69,8 +69,15 @@ function nothingListens(cluster: Cluster): Cause {
     .flatMap(({ endpoint }) => endpoint?.address?.socket_address ?? [])
     .map(({ address, port_value: port }) => `${address}:${port}`);
   const at = addresses.length === 0 ? '' : ` at ${addresses.slice(0, 3).join(', ')}`;
+  const start =
+    'Start the picker there, or correct the address in load_assignment: the port is that of --extproc-port, 9002 if not given.';
+  // A picker that refuses the certificate of a client closes the connection, which looks the same.
+  const isTls = cluster.transport_socket !== undefined;
+  const refused = isTls ? ', or a picker there refuses its client certificate' : '';
   return {
-    what: `Envoy cannot connect${at}: every request fails or passes without a pick.`,
-    mend: 'Start the picker there, or correct the address in load_assignment: the port is that of --extproc-port, 9002 if not given.',
+    what: `Envoy cannot connect${at}${refused}: every request fails or passes without a pick.`,
+    mend: isTls
+      ? `${start} The log of a picker with --client-ca-file says whether it refuses a certificate.`
+      : start,
   };
 }

@@ -19,8 +19,9 @@ const SENTENCES: Readonly<Record<ClientFaultKind, string>> = {
     'a client has a certificate that no authority in --client-ca-file vouches for, or that is ' +
     'not valid now',
   'certificate-refused':
-    'a client does not accept the picker’s certificate: give the proxy its authority, or the ' +
-    'picker another certificate with --cert-path',
+    'a client does not accept the picker’s certificate, because of its authority, a name in it, ' +
+    'or its dates: correct what the proxy’s cluster demands, or give the picker another ' +
+    'certificate with --cert-path',
   handshake: 'a TLS handshake with a client failed',
 };
 
