@@ -154,11 +154,11 @@ function fromConfiguration(given: readonly Given[]): readonly Given[] {
   }
   if (text === '' && file === '') return [];
   const source = file === '' ? '--configuration' : file;
-  const read_ = readYaml(file === '' ? text : readFileSync(file, 'utf8'), source) ?? {};
-  if (typeof read_ !== 'object' || Array.isArray(read_)) {
+  const document = readYaml(file === '' ? text : readFileSync(file, 'utf8'), source) ?? {};
+  if (typeof document !== 'object' || Array.isArray(document)) {
     throw new ConfigError(source, [{ path: 'file', message: 'must have flags by their names' }]);
   }
-  const entries = Object.entries(read_);
+  const entries = Object.entries(document);
   const unknown = entries.filter(([name]) => !isKnown(name) && !MORI_IO.test(name));
   if (unknown.length > 0) {
     const message = 'is no flag of the sidecar: correct or remove it';

@@ -89,17 +89,20 @@ export function waitingShare(
   return perSecond > 0 ? (1000 * waiting) / perSecond / objective.ttftMs : 0;
 }
 
-/** At a rate above the capacity, until what waits takes longer than the objective allows. */
+/**
+ * How many seconds there are until what waits takes longer than the objective allows, at a rate
+ * above the capacity or one that will be.
+ */
 function secondsToSaturation(
   { isSaturated, demand: { rate, slope, waiting }, objective }: StageState,
-  capacity: number,
+  capacityPerSecond: number,
 ): number | undefined {
   if (isSaturated) return 0;
-  if (rate > capacity) {
-    const mayWait = (capacity * objective.ttftMs) / 1000;
-    return Math.max(0, mayWait - waiting) / (rate - capacity);
+  if (rate > capacityPerSecond) {
+    const mayWait = (capacityPerSecond * objective.ttftMs) / 1000;
+    return Math.max(0, mayWait - waiting) / (rate - capacityPerSecond);
   }
-  return slope > 0 ? (capacity - rate) / slope : undefined;
+  return slope > 0 ? (capacityPerSecond - rate) / slope : undefined;
 }
 
 /**
@@ -124,18 +127,18 @@ function wantedOfNone({ waiting, rate }: Arriving): number {
  * In proportion to what a replica serves now, so that the parts of several pickers add up. Undefined
  * while the capacity of a replica is not known.
  */
-function neededReplicas(state: StageState, capacity: number): number | undefined {
+function neededReplicas(state: StageState, capacityPerSecond: number): number | undefined {
   const { endpoints, ownDemand, answering } = state;
   if (endpoints === 0) return wantedOfNone(ownDemand);
-  if (capacity === 0) return undefined;
-  return wantedPerSecond(ownDemand, state) / (capacity / answering);
+  if (capacityPerSecond === 0) return undefined;
+  return wantedPerSecond(ownDemand, state) / (capacityPerSecond / answering);
 }
 
 /** As many as there are while little is known, and at least as many while they are saturated. */
-function desiredReplicas(state: StageState, capacity: number): number {
+function desiredReplicas(state: StageState, capacityPerSecond: number): number {
   const { endpoints, replicas, isWarm, isSaturated, demand } = state;
   if (endpoints === 0) return wantedOfNone(demand);
-  if (capacity === 0) return replicas;
+  if (capacityPerSecond === 0) return replicas;
   const wanted = replicasFor(wantedPerSecond(demand, state), state);
   return isWarm && !isSaturated ? wanted : Math.max(replicas, wanted);
 }

@@ -73,20 +73,8 @@ function runProfile(
   context: SchedulingContext,
   faults: PluginFaults,
 ): ProfileResult {
-  let eligible = endpoints;
-  const kept: (readonly Endpoint[])[] = [];
-  for (const { filter } of profile.filters) {
-    if (eligible.length === 0) break;
-    try {
-      const left = filter.filter(eligible, context);
-      const fault = faultOfFiltered(left, eligible);
-      if (fault === undefined) eligible = left;
-      else faults.report(filter, 'filter', new Error(fault));
-    } catch (error) {
-      faults.reportOrRefuse(filter, 'filter', error);
-    }
-    kept.push(eligible);
-  }
+  const kept = filtered(profile, endpoints, context, faults);
+  const eligible = kept.at(-1) ?? endpoints;
   if (eligible.length === 0) {
     const run = { profile, context, kept, scores: [], endpoints: [], totals: [] };
     return { kind: 'exhausted', profile: profile.name, candidates: endpoints.length, run };
@@ -106,6 +94,30 @@ function runProfile(
   const shown = scores.map((given) => given ?? eligible.map(() => Number.NaN));
   const run = { profile, context, kept, scores: shown, endpoints: eligible, totals };
   return { kind: 'picked', profile: profile.name, targets, run };
+}
+
+/** What each filter left, until none is left. */
+function filtered(
+  { filters }: SchedulingProfile,
+  endpoints: readonly Endpoint[],
+  context: SchedulingContext,
+  faults: PluginFaults,
+): readonly (readonly Endpoint[])[] {
+  let eligible = endpoints;
+  const kept: (readonly Endpoint[])[] = [];
+  for (const { filter } of filters) {
+    if (eligible.length === 0) break;
+    try {
+      const left = filter.filter(eligible, context);
+      const fault = faultOfFiltered(left, eligible);
+      if (fault === undefined) eligible = left;
+      else faults.report(filter, 'filter', new Error(fault));
+    } catch (error) {
+      faults.reportOrRefuse(filter, 'filter', error);
+    }
+    kept.push(eligible);
+  }
+  return kept;
 }
 
 /**
