@@ -229,11 +229,11 @@ describe('bounds', () => {
   });
 
   it.each(['--capture-max-bytes', '--shadow-log-max-bytes'])(
-    '%s of less than a mebibyte is refused, with the bound',
+    '[T125] %s of less than a mebibyte is refused, with the bound',
     async (flag) => {
       for (const bytes of ['0', '1048575']) {
         const { code, stderr } = await pointsman(...SERVE, flag, bytes);
-        expect(stderr).toContain(`${bytes}' is invalid. must be at least 1048576 bytes.`);
+        expect(stderr).toContain(`${bytes} bytes are too few; give at least 1048576.`);
         expect(code).toBe(2);
       }
       // The text names the bound only if the value is below it.

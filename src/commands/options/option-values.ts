@@ -76,7 +76,7 @@ export function port(text: string): number {
 export function writtenBytes(text: string): number {
   const value = wholeNumber(text);
   if (value >= WRITTEN_BYTES_MIN) return value;
-  throw new InvalidArgumentError(`must be at least ${WRITTEN_BYTES_MIN} bytes.`);
+  throw new InvalidArgumentError(`${text} bytes are too few; give at least ${WRITTEN_BYTES_MIN}.`);
 }
 
 /** `--plugin <file>`, which may be repeated. */

@@ -30,6 +30,13 @@ it('[O255] refuses what is not the URL of a NATS server, and does not repeat cre
     expect(from(right)?.servers).toBe(right);
 });
 
+it('[T125] says of an interval that is too long how long it may be', () => {
+  const flags = { replicasNats: 'nats://n', replicasIntervalMs: 51 };
+  expect(() => replicasFrom(flags)).toThrow(
+    '--replicas-interval-ms: 51 ms are too long; give at most 50',
+  );
+});
+
 it.skipIf(process.platform === 'win32')(
   '[V294] refuses a pipe in the place of each file of NATS, and does not wait',
   () => {

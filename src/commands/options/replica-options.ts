@@ -57,12 +57,14 @@ export function addReplicaOptions(command: Command): Command {
 export function replicasFrom(flags: ReplicaFlags): ServeOptions['replicas'] {
   const { replicasNats: servers, replicasIntervalMs: intervalMs, poolName = 'default' } = flags;
   if (servers === undefined) return undefined;
-  if (intervalMs > INTERVAL_MS_MAX)
-    throw flagError('--replicas-interval-ms', `is ${intervalMs}; it may be ${INTERVAL_MS_MAX}`);
+  if (intervalMs > INTERVAL_MS_MAX) {
+    const message = `${intervalMs} ms are too long; give at most ${INTERVAL_MS_MAX}`;
+    throw flagError('--replicas-interval-ms', message);
+  }
   for (const url of servers.split(',')) checkServer(url.trim());
   const subject = flags.replicasSubject ?? `pointsman.${poolName}`;
   if (!/^[\w-]+(\.[\w-]+)*$/.test(subject))
-    throw flagError('--replicas-subject', `${subject} is not words separated by dots`);
+    throw flagError('--replicas-subject', `${subject} is no subject; give words separated by dots`);
   const key = readKey(flags.replicasKeyFile);
   const { replicasNatsCa: caFile, replicasNatsCert: certFile, replicasNatsKey: keyFile } = flags;
   const hasTls = caFile !== undefined || certFile !== undefined;

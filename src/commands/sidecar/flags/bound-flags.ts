@@ -53,10 +53,14 @@ function addTimeLimits(command: Command): void {
   ms('connect-timeout-ms', 'longest wait for a connection', times.connectTimeoutMs);
   ms(
     'prefill-timeout-ms',
-    'longest prefill elsewhere, then it is done here',
+    'longest prefill elsewhere; then the engine does it',
     times.prefillTimeoutMs,
   );
-  ms('encode-timeout-ms', 'the same for encoding', times.encodeTimeoutMs);
+  ms(
+    'encode-timeout-ms',
+    'longest encoding elsewhere; then the engine does it',
+    times.encodeTimeoutMs,
+  );
   ms('first-byte-timeout-ms', 'longest wait for the engine’s headers', times.firstByteTimeoutMs);
   ms('idle-timeout-ms', 'longest pause within the engine’s answer', times.idleTimeoutMs);
 }
