@@ -40,6 +40,7 @@ const EVERY_FIELD: Required<Omit<DecidedRecord, 'r'>> = {
   waitedMs: 120,
   held: HELD,
   crowdedOut: true,
+  adoptionsAgo: 1,
   d: { endpoint: 'a', score: 0.5, prefill: 'b', by: 'canary' },
 };
 
@@ -75,6 +76,7 @@ function captured(): CaptureRecord {
     options: EVERY_OPTION,
     heldBefore: HELD,
     crowdedOut: true,
+    adoptionsAgo: 1,
     decision: EVERY_FIELD.d,
   });
   lines.drain();
