@@ -101,6 +101,18 @@ export function responseHeaders({ headers }: Dispatcher.ResponseData): readonly 
 /** Errors about what a server has sent. */
 const NO_HTTP = /^(?:HTTPParser|FloodingServer|ResponseContentLengthMismatch)Error$/;
 
+/** What undici calls errors of the connection, though the server has answered. */
+const UNASKED: Readonly<Record<string, string>> = {
+  'bad response': 'it sent 100 (Continue), which nobody waits for',
+  'bad upgrade': 'it changed the protocol (101), which nobody asked for',
+};
+
+/** Why an answer is no HTTP. Undefined where the error is another one. */
+function whyNoHttp(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return NO_HTTP.test(error.name) ? error.message : UNASKED[error.message];
+}
+
 /** What a client gets where the picked endpoint gave no answer. */
 export function endpointFailure(error: unknown): {
   readonly status: number;
@@ -110,12 +122,9 @@ export function endpointFailure(error: unknown): {
     const status = error instanceof BadAnswer ? 502 : 504;
     return { status, sentence: `the picked endpoint ${error.message}` };
   }
-  if (error instanceof Error && NO_HTTP.test(error.name)) {
-    return {
-      status: 502,
-      sentence: `the picked endpoint answered no valid HTTP: ${error.message}`,
-    };
-  }
+  const fault = whyNoHttp(error);
+  if (fault !== undefined)
+    return { status: 502, sentence: `the picked endpoint answered no valid HTTP: ${fault}` };
   return { status: 503, sentence: `the picked endpoint cannot be reached: ${String(error)}` };
 }
 
@@ -130,7 +139,7 @@ function isTooLate(error: unknown): error is TimeoutError {
  */
 export function whyAnotherMayAnswer(error: unknown): string | undefined {
   if (isTooLate(error) || error instanceof BadAnswer) return undefined;
-  if (error instanceof Error && NO_HTTP.test(error.name)) return undefined;
+  if (whyNoHttp(error) !== undefined) return undefined;
   return error instanceof Error ? error.message : String(error);
 }
 

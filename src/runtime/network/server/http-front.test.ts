@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../../clock/simulated-clock.ts';
 import { HttpFront } from './http-front.ts';
 
@@ -37,6 +37,12 @@ async function connected(port: number): Promise<Socket> {
   await once(socket, 'connect');
   return socket;
 }
+
+const accepts = (port: number): Promise<boolean> =>
+  connected(port).then(
+    (socket) => socket.destroy() === socket,
+    () => false,
+  );
 
 it('[V436] a client that holds idle connections keeps nobody out', async () => {
   const { port, unanswered } = await start();
@@ -146,4 +152,64 @@ it('[V518] a request that came while the process was busy is answered, though it
   clock.advanceTo(10);
   await ended;
   expect(String(await answer)).toContain('here');
+});
+
+it('[V518] all are answered whose connections the system had taken, though one is accepted in a turn', async () => {
+  const clock = new SimulatedClock();
+  front = new HttpFront({
+    clock,
+    requestsMax: 20,
+    onRequest: ({ response }) => void response.end('here'),
+    onRefused: () => undefined,
+  });
+  const port = await front.listen('127.0.0.1', 0);
+  const ended = front.drain({ drainNoticeMs: 10, drainTimeoutMs: 1_000 });
+  const clients = Array.from({ length: 8 }, () => {
+    const hasAsked = new Int32Array(new SharedArrayBuffer(4));
+    return {
+      hasAsked,
+      answer: once(
+        new Worker(CLIENT, { eval: true, workerData: { port, hasAsked, ask: ASK } }),
+        'message',
+      ),
+    };
+  });
+  for (const { hasAsked } of clients) Atomics.wait(hasAsked, 0, 0);
+  clock.advanceTo(10);
+  await ended;
+  for (const { answer } of clients) expect(String(await answer)).toContain('here');
+});
+
+describe('[V561] a connection without a request, as the port closes', () => {
+  let clock: SimulatedClock;
+  let kept: Socket;
+  let ended: Promise<void>;
+
+  beforeEach(async () => {
+    clock = new SimulatedClock();
+    front = new HttpFront({
+      clock,
+      requestsMax: 2,
+      onRequest: ({ response }) => void response.end('here'),
+      onRefused: () => undefined,
+    });
+    const port = await front.listen('127.0.0.1', 0);
+    kept = await connected(port);
+    kept.write(ASK);
+    await once(kept, 'data');
+    ended = front.drain({ drainNoticeMs: 1000, drainTimeoutMs: 10_000 });
+    clock.advanceTo(1000);
+    await expect.poll(() => accepts(port), { timeout: 60_000 }).toBe(false);
+  });
+
+  it('serves a request that was on the way, and then ends', async () => {
+    kept.write(ASK);
+    expect(String((await once(kept, 'data'))[0])).toContain('onnection: close');
+    await ended;
+  });
+
+  it('ends after a moment where none comes', async () => {
+    clock.advanceTo(2000);
+    await ended;
+  });
 });

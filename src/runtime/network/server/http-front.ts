@@ -1,10 +1,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
+import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
 import { BoundConnections } from './bound-connections.ts';
 import { ChunkPace } from './chunk-pace.ts';
-import { closeServer, listen } from './listen.ts';
+import { closePort, closeServer, listen } from './listen.ts';
 import { http, loadHttps } from './node-http.ts';
 import { asksForWebSocket, takePathTarget } from './request-target.ts';
 
@@ -49,6 +50,10 @@ const HEADERS_TIMEOUT_MS = 30_000;
 /** Longer than gateways keep idle connections, so that they and not we close them. */
 const KEEP_ALIVE_MS = 300_000;
 const IDLE_CONNECTIONS_MAX = 1024;
+/** As many connections as Node has the system take before they are accepted. */
+const WAITING_MAX = 511;
+/** After the port has closed, a client's connection without a request is kept for so long. */
+const KEPT_MS: Millis = 1000;
 /** For so long the rest of a refused upload is read, so that its client reads the answer. */
 const LINGER_MS = 2_000;
 
@@ -63,8 +68,10 @@ export class HttpFront {
   readonly #connections: BoundConnections;
   readonly #pace: ChunkPace;
   #draining = false;
-  /** Called when the last request has ended. */
-  #onIdle: (() => void) | undefined;
+  #connectionsBegun = 0;
+  #connectionsOpen = 0;
+  /** Called when a request or a connection has ended. */
+  #onEnded: (() => void) | undefined;
 
   constructor(options: HttpFrontOptions) {
     this.#options = options;
@@ -81,6 +88,7 @@ export class HttpFront {
       options.tls === undefined
         ? http.createServer(bounds, accept)
         : loadHttps().createServer({ ...bounds, ...options.tls }, accept);
+    this.#server.on('connection', (socket: Socket) => this.#count(socket));
     this.#pace = new ChunkPace(options.clock);
     const { requestsMax, idleConnectionsMax = IDLE_CONNECTIONS_MAX } = options;
     this.#connections = new BoundConnections(this.#server, requestsMax + idleConnectionsMax);
@@ -107,26 +115,52 @@ export class HttpFront {
 
   /**
    * Serves on while others take notice, then accepts no more connections and waits for the open
-   * requests. Those that last longer than the drain time-out are aborted.
+   * requests. Those that last longer than the drain time-out are aborted. Connections without a
+   * request stay open for a moment of that time, as their requests may be on the way.
    */
   async drain({ drainNoticeMs, drainTimeoutMs }: DrainOptions): Promise<void> {
-    const { clock } = this.#options;
     this.#draining = true;
-    await new Promise<void>((resolve) => void clock.setTimer(drainNoticeMs, resolve));
-    // While this process was busy, the system has taken connections that would be reset: they are
-    // accepted in this turn of the loop, and their requests read in the next.
-    for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
-    this.#server.close();
-    if (this.#open.size > 0) {
-      await new Promise<void>((resolve) => {
-        const timer = clock.setTimer(drainTimeoutMs, resolve);
-        this.#onIdle = () => {
-          timer.cancel();
-          resolve();
-        };
-      });
-    }
+    await new Promise<void>((resolve) => void this.#options.clock.setTimer(drainNoticeMs, resolve));
+    await this.#acceptWaiting();
+    closePort(this.#server);
+    const keptMs = Math.min(drainNoticeMs, drainTimeoutMs, KEPT_MS);
+    await this.#waitUntil(() => this.#connectionsOpen === 0, keptMs);
+    await this.#waitUntil(() => this.#open.size === 0, drainTimeoutMs - keptMs);
     await this.stop();
+  }
+
+  /**
+   * While this process was busy, the system has taken connections that would be reset. One is
+   * accepted in each turn of the loop, and its request read in the next.
+   */
+  async #acceptWaiting(): Promise<void> {
+    for (let turn = 0, without = 0; turn < WAITING_MAX && without < 2; turn++) {
+      const before = this.#connectionsBegun;
+      await new Promise(setImmediate);
+      without = this.#connectionsBegun === before ? without + 1 : 0;
+    }
+  }
+
+  /** Resolves when it is so, which is asked as requests and connections end, or after the time. */
+  async #waitUntil(isSo: () => boolean, limitMs: Millis): Promise<void> {
+    if (isSo() || limitMs <= 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = this.#options.clock.setTimer(limitMs, resolve);
+      this.#onEnded = () => {
+        if (!isSo()) return;
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  #count(socket: Socket): void {
+    this.#connectionsBegun += 1;
+    this.#connectionsOpen += 1;
+    socket.once('close', () => {
+      this.#connectionsOpen -= 1;
+      this.#onEnded?.();
+    });
   }
 
   /** Closes all connections, including those of open requests. */
@@ -155,7 +189,7 @@ export class HttpFront {
       this.#open.delete(open);
       if (!response.writableFinished)
         open.abort(new ClientGone('the client closed its connection'));
-      if (this.#open.size === 0) this.#onIdle?.();
+      this.#onEnded?.();
     });
     onRequest({ request, response, signal: open.signal });
   }

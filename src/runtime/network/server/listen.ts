@@ -1,5 +1,5 @@
 import type { Server as HttpServer } from 'node:http';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer, Server } from 'node:net';
 
 const REASONS: Readonly<Record<string, string>> = {
   // A connection holds its own port, too: on Linux one of 32768 to 60999 unless it chooses one.
@@ -27,6 +27,11 @@ export function listen(server: Server, host: string, port: number): Promise<numb
     server.once('error', (error) => reject(new ListenError(`${host}:${port}`, error)));
     server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
   });
+}
+
+/** Accepts no more connections, and cuts none: Node's own method for HTTP cuts idle ones. */
+export function closePort(server: HttpServer): void {
+  Server.prototype.close.call(server);
 }
 
 /** Accepts no more connections and cuts those that are open. */
