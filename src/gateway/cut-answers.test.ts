@@ -7,8 +7,10 @@ import {
   startScriptedServer,
   type Visit,
 } from '../../test/support/sidecar/scripted-server.ts';
+import { UnsteadyClock } from '../../test/support/unsteady-clock.ts';
 import type { Outcome } from '../framework/observer.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
+import { seededRandom } from '../runtime/seeded-random.ts';
 import { CutAnswers } from './cut-answers.ts';
 import type { AccessLogMessage } from './ext-proc-client.ts';
 import { type Gateway, startGateway } from './start-gateway.ts';
@@ -138,13 +140,14 @@ describe('reports of cut answers', () => {
     readonly answer: () => void;
   }
   let calls: SeenCall[];
-  let clock: SimulatedClock;
+  let clock: UnsteadyClock;
   let cutAnswers: CutAnswers;
   /** Of the reports that are done, in their order. */
   let done: string[];
 
   beforeEach(() => {
-    [calls, done, clock] = [[], [], new SimulatedClock()];
+    [calls, done, clock] = [[], [], new UnsteadyClock(seededRandom(1))];
+    clock.pace = 'still';
     const accessLog = (onOver: () => void) => {
       const call: SeenCall = { ids: [], cancelled: false, answer: onOver };
       calls.push(call);
@@ -184,15 +187,25 @@ describe('reports of cut answers', () => {
   it('[V499] wait for a picker that stands still for a second, and so do the next ones', async () => {
     void report('a');
     void report('b');
-    clock.advanceTo(999);
+    clock.advanceBy(999);
     expect(calls.map(({ cancelled }) => cancelled)).toEqual([false]);
-    clock.advanceTo(1000);
+    clock.advanceBy(1);
     await turn();
     expect(done).toEqual(['a']);
-    clock.advanceTo(2000);
+    clock.advanceBy(1000);
     await turn();
     expect(done).toEqual(['a', 'b']);
     expect(calls.map(({ cancelled }) => cancelled)).toEqual([true, true]);
+  });
+
+  it('[V585] are taken by a picker whose answer came while this process stood still', async () => {
+    void report('a');
+    clock.pass(60_000);
+    clock.advanceBy(0);
+    expect(calls[0]?.cancelled).toBe(false);
+    calls[0]?.answer();
+    await turn();
+    expect([done, clock.pending]).toEqual([['a'], 0]);
   });
 
   it('[V499] beyond 1,000 that wait are left out, and none waits where the gateway ends', async () => {

@@ -1,4 +1,5 @@
-import type { Clock, Millis, Timer } from '../framework/runtime.ts';
+import type { Clock, Millis } from '../framework/runtime.ts';
+import { Deadline } from '../runtime/clock/deadline.ts';
 import type { AccessLogCall, AccessLogMessage, ExtProcClient } from './ext-proc-client.ts';
 
 /** For the picker to take reports. It answers at once, unless it stands still. */
@@ -25,7 +26,7 @@ export class CutAnswers {
   readonly #options: CutAnswersOptions;
   #waiting: Report[] = [];
   #call: AccessLogCall | undefined;
-  #timer: Timer | undefined;
+  #deadline: Deadline | undefined;
   #closed = false;
 
   constructor(options: CutAnswersOptions) {
@@ -55,14 +56,15 @@ export class CutAnswers {
     this.#waiting = [];
     const call = this.#options.extProc.accessLog(() => this.#taken(reports));
     this.#call = call;
-    this.#timer = this.#options.clock.setTimer(REPORT_MS, () => call.cancel());
+    this.#deadline = new Deadline(this.#options.clock, REPORT_MS, () => call.cancel());
+    this.#deadline.restart();
     for (const { requestId } of reports) call.write(entryOf(requestId));
     call.end();
   }
 
   /** The call is over, however it ended. A picker that knows no access log refuses it. */
   #taken(reports: readonly Report[]): void {
-    this.#timer?.cancel();
+    this.#deadline?.stop();
     this.#call = undefined;
     if (this.#closed) for (const { done } of this.#waiting.splice(0)) done();
     for (const { done } of reports) done();

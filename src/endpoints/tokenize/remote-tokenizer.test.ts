@@ -81,9 +81,10 @@ describe('a remote tokenizer', () => {
   it('[E9] lets a request go at its deadline, and keeps a late answer for the next', async () => {
     const { ask, questions, answers, clock } = setUp();
     ask('a');
-    clock.step(100);
+    clock.advanceTo(99);
+    expect(answers).toEqual([]);
+    clock.advanceTo(100);
     expect(answers).toEqual(['deadline']);
-    expect(clock.now()).toBe(100);
     questions[0]?.answer(json({ tokens: [5] }));
     await clock.run();
     expect(answers).toHaveLength(1);

@@ -1,7 +1,8 @@
 import { messageOf } from '../../framework/error.ts';
-import type { HttpResponse, HttpTls, Millis, Runtime, Timer } from '../../framework/runtime.ts';
+import type { HttpResponse, HttpTls, Millis, Runtime } from '../../framework/runtime.ts';
 import { parseBounded } from '../../openai/json/parse-bounded.ts';
 import type { NoTokensReason, TokenQuestion } from '../../openai/read-prompt.ts';
+import { Deadline } from '../../runtime/clock/deadline.ts';
 import { TokenCache } from './token-cache.ts';
 import { TokenizerHosts } from './tokenizer-hosts.ts';
 
@@ -57,7 +58,7 @@ interface Question {
 interface Waiter {
   readonly onTokens: OnTokens;
   readonly since: Millis;
-  readonly timer: Timer;
+  readonly deadline: Deadline;
 }
 
 /** Asks model servers for the tokens of prompts. Bounds the wait, and keeps the answers. */
@@ -117,7 +118,7 @@ export class RemoteTokenizer {
     const waiter: Waiter = {
       onTokens,
       since: clock.now(),
-      timer: clock.setTimer(limitMs, () => {
+      deadline: new Deadline(clock, Math.max(1, limitMs), () => {
         waiters.delete(waiter);
         this.#hosts.onLate(url.host);
         onFailed?.(url, `it did not answer within ${limitMs} ms`);
@@ -125,10 +126,11 @@ export class RemoteTokenizer {
       }),
     };
     waiters.add(waiter);
+    waiter.deadline.restart();
   }
 
   #finish(waiter: Waiter, tokens: Uint32Array | NoTokensReason): void {
-    waiter.timer.cancel();
+    waiter.deadline.stop();
     const waitedMs = this.#options.runtime.clock.now() - waiter.since;
     this.stats.waitedMs += waitedMs;
     this.#options.onWaited?.(waitedMs);

@@ -1,4 +1,5 @@
-import type { Clock, Millis, Timer } from '../../../../framework/runtime.ts';
+import type { Clock, Millis } from '../../../../framework/runtime.ts';
+import { Deadline } from '../../../../runtime/clock/deadline.ts';
 
 /** A server from which no object of a list comes within this time is asked again. */
 const LIST_TIMEOUT_MS = 60_000;
@@ -14,16 +15,17 @@ export class Listing {
   readonly #onGivenUp: (reason: string) => void;
   readonly #ended = new AbortController();
   readonly #startedAt: Millis;
-  /** When the last object came. */
-  #visitedAt: Millis;
-  #deadline: Timer | undefined;
+  /** For the next object. */
+  readonly #deadline: Deadline;
 
   constructor(clock: Clock, onGivenUp: (reason: string) => void) {
     this.#clock = clock;
     this.#onGivenUp = onGivenUp;
     this.#startedAt = clock.now();
-    this.#visitedAt = this.#startedAt;
-    this.#watchOver();
+    this.#deadline = new Deadline(clock, LIST_TIMEOUT_MS, () =>
+      this.giveUp(`the API server has not answered a list for ${LIST_TIMEOUT_MS / 1000} seconds`),
+    );
+    this.#deadline.restart();
   }
 
   /** Aborted when the list is given up or stopped. */
@@ -39,7 +41,7 @@ export class Listing {
       this.giveUp(`a list of the API server has not ended after ${LIST_MS_MAX / 60_000} minutes`);
       return false;
     }
-    this.#visitedAt = now;
+    this.#deadline.restart();
     return true;
   }
 
@@ -52,21 +54,12 @@ export class Listing {
 
   /** All objects have come. */
   end(): void {
-    this.#deadline?.cancel();
+    this.#deadline.stop();
   }
 
   /** Gives it up without a reason. */
   stop(): void {
-    this.#deadline?.cancel();
+    this.#deadline.stop();
     this.#ended.abort();
-  }
-
-  /** One timer for the whole list: an object only says when it came. */
-  #watchOver(): void {
-    const leftMs = this.#visitedAt + LIST_TIMEOUT_MS - this.#clock.now();
-    if (leftMs > 0) this.#deadline = this.#clock.setTimer(leftMs, () => this.#watchOver());
-    else {
-      this.giveUp(`the API server has not answered a list for ${LIST_TIMEOUT_MS / 1000} seconds`);
-    }
   }
 }
