@@ -195,8 +195,9 @@ it('[T81] docs/flow-control.md has a row for each policy of flow control, and fo
 /** Named behind the type of `program-aware-fairness`. */
 const STRATEGIES: ReadonlySet<string> = new Set(['las', 'turn-priority']);
 
-it('[T79] docs/architecture.md names only functions and fields that are in the files beside them', () => {
-  const page = readText('docs/architecture.md').replaceAll(/\s+/g, ' ');
+it('[T79] the guides to the code name only functions and fields that are in the files beside them', () => {
+  const guides = ['docs/architecture.md', 'docs/how-to-change.md'].map(readText).join('\n\n');
+  const page = guides.replaceAll(/\s+/g, ' ');
   const path = String.raw`\[[^\]]*\]\(\.\./([^)]+\.[jt]s)\)`;
   // `name` of [file.ts](…), `name` of `Type` in [file.ts](…), and [file.ts](…), `name`
   const before = new RegExp(
@@ -218,6 +219,6 @@ it('[T79] docs/architecture.md names only functions and fields that are in the f
   );
   expectNoFault(
     gone.map(({ file, name }) => `${file}: ${name}`),
-    'write the new name, or the file that has it now, into docs/architecture.md',
+    'write the new name, or the file that has it now, into docs/architecture.md or docs/how-to-change.md',
   );
 });
