@@ -134,14 +134,17 @@ it('[Q290] an answer that has begun, and an endpoint that had all the time there
 it.each([
   ['sends 100 (Continue)', 'HTTP/1.1 100 Continue\r\n\r\n'],
   ['changed the protocol (101)', 'HTTP/1.1 101 X\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'],
-])('[V560] an endpoint that %s unasked has answered: the client gets 502, and no other endpoint the request', async (what, bytes) => {
-  await start(`${first.address},${second.address}`);
-  const answer = post();
-  (await first.next()).response.socket?.write(bytes);
-  expect((await answer).status).toBe(502);
-  expect(await (await answer).text()).toContain(what.replace('sends', 'sent'));
-  expect(second.visits).toBe(0);
-});
+])(
+  '[V560] an endpoint that %s unasked has answered: the client gets 502, and no other endpoint the request',
+  async (what, bytes) => {
+    await start(`${first.address},${second.address}`);
+    const answer = post();
+    (await first.next()).response.socket?.write(bytes);
+    expect((await answer).status).toBe(502);
+    expect(await (await answer).text()).toContain(what.replace('sends', 'sent'));
+    expect(second.visits).toBe(0);
+  },
+);
 
 it('[Q290] a client that leaves is not served elsewhere', async () => {
   await start(`${first.address},${second.address}`);

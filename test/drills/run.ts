@@ -6,8 +6,8 @@ import { basename, join } from 'node:path';
  * `npm run test:drills`: breaks things under load behind a real Envoy and prints what was measured
  * beside what is asked. `npm run test:drills -- kill-picker gateway-gone` runs some of them, and
  * `node test/drills/kill-picker.ts` one. Needs a machine without other work, or less load:
- * `DRILL_PER_SECOND=40`, and `DRILL_REQUESTS=2400` for the two that count requests, `request-storm`
- * and `rolling-restart`, which last longer with less load. Exits 1 where a bound is missed.
+ * `DRILL_PER_SECOND=40`, and `DRILL_REQUESTS=2400` for those that count requests, `request-storm`,
+ * `rolling-restart` and `gateway-restarts`, which last longer with less load. Exits 1 where a bound is missed.
  */
 
 /** 100,000 requests with faults take a quarter of an hour on two idle cores. */

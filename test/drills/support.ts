@@ -134,6 +134,8 @@ export interface Load {
 
 interface LoadOptions {
   readonly url: string;
+  /** Requests go to each of all in turn, and to the next where a connection is refused. */
+  readonly otherUrls?: readonly string[];
   readonly perSecond: number;
   readonly requestsMax?: number;
   /** After this a client gives up. */
@@ -148,6 +150,7 @@ interface LoadOptions {
 export function startLoad(options: LoadOptions): Load {
   const {
     url,
+    otherUrls = [],
     perSecond,
     requestsMax = Number.POSITIVE_INFINITY,
     patienceMs = 60_000,
@@ -165,7 +168,7 @@ export function startLoad(options: LoadOptions): Load {
     let error: string | undefined;
     let usage: Sent['usage'];
     try {
-      const answer = await request(`${url}/v1/completions`, {
+      const answer = await requestOfOne(turned([url, ...otherUrls], n), {
         dispatcher: agent,
         method: 'POST',
         headers: { 'content-type': 'application/json' },
@@ -202,6 +205,25 @@ export function startLoad(options: LoadOptions): Load {
       await agent.close();
     },
   };
+}
+
+const turned = (urls: readonly string[], by: number): readonly string[] => [
+  ...urls.slice(by % urls.length),
+  ...urls.slice(0, by % urls.length),
+];
+
+/** Asks the first that does not refuse the connection. */
+async function requestOfOne(
+  [first = '', ...others]: readonly string[],
+  options: NonNullable<Parameters<typeof request>[1]>,
+): ReturnType<typeof request> {
+  try {
+    return await request(`${first}/v1/completions`, options);
+  } catch (error) {
+    const refused = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
+    if (!refused || others.length === 0) throw error;
+    return requestOfOne(others, options);
+  }
 }
 
 function usageOf(text: string): Sent['usage'] {
