@@ -114,7 +114,9 @@ describe('TLS by surprise', () => {
     expect(lines).toEqual([
       {
         level: 'warn',
-        message: expect.stringMatching(/perhaps TLS: remove the transport_socket .* --insecure/),
+        message: expect.stringMatching(
+          /with TLS, remove it, or start the picker without --insecure/,
+        ),
         fields: { code: 'PROTOCOL_ERROR', from: '127.0.0.1' },
       },
     ]);
