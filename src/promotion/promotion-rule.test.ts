@@ -45,7 +45,7 @@ describe('the rule of promotion', () => {
 
   it('demotes a shadow that certainly answers later', () => {
     const arms = { challenger: arm(1000, 150), incumbent: arm(9000, 100, 0, 2), recent };
-    expect(demotionReason(rule.demote, arms)).toMatch(/its answers take 1\d\d ms on average/);
+    expect(demotionReason(rule.demote, arms)).toMatch(/it answers after 1\d\d ms on average/);
   });
 
   it('[O388] demotes a shadow whose slow requests clients give up on', () => {
@@ -57,7 +57,7 @@ describe('the rule of promotion', () => {
     for (let n = 0; n < 40; n++) tally.aborted(700, 0);
     const arms = { challenger: tally.report(), incumbent: arm(300, 50), recent };
     expect(demotionReason(rule.demote, arms)).toMatch(
-      /^its answers take 180 ms on average \(160 answers, 40 aborted before it\), those of .* \(300 answers\)$/,
+      /^it answers after 180 ms on average \(160 answers, 40 aborted before it\), the .* \(300 answers\)$/,
     );
     const young = { challenger: arms.challenger, incumbent: arm(199, 50), recent };
     expect(demotionReason(rule.demote, young)).toBeUndefined();

@@ -183,7 +183,7 @@ function answersLater(
   const error = Math.sqrt(one.varianceMs2 / one.count + other.varianceMs2 / other.count);
   const allowedMs = other.meanMs * (1 + worsePercent / 100);
   if (!(one.meanMs - allowedMs > STANDARD_ERRORS * error)) return undefined;
-  return `its answers take ${grouped(Math.round(one.meanMs))} ms on average (${countText(challenger)}), those of the configuration in charge ${grouped(Math.round(other.meanMs))} ms (${countText(incumbent)})`;
+  return `it answers after ${grouped(Math.round(one.meanMs))} ms on average (${countText(challenger)}), the configuration in charge after ${grouped(Math.round(other.meanMs))} ms (${countText(incumbent)})`;
 }
 
 function countText({ latency, aborted }: ArmReport): string {

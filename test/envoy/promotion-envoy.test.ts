@@ -161,7 +161,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
         body: JSON.stringify({ kind: 'slow', factor: FACTOR }),
       });
       await requestsUntil(async () => (await status()).shadow === undefined);
-      expect((await status()).events.at(-1)?.why).toMatch(/its answers take [\d,]+ ms on average/);
+      expect((await status()).events.at(-1)?.why).toMatch(/it answers after [\d,]+ ms on average/);
     },
     LIMIT_MS,
   );
