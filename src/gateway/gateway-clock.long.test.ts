@@ -1,26 +1,14 @@
-import { Readable } from 'node:stream';
-import { request } from 'undici';
 import { expect, it } from 'vitest';
 import {
   type PickerStream,
   pickOf,
-  type ScriptedPicker,
   startScriptedPicker,
 } from '../../test/support/grpc/scripted-picker.ts';
-import {
-  type ScriptedServer,
-  startScriptedServer,
-  type Visit,
-} from '../../test/support/sidecar/scripted-server.ts';
-import { UnsteadyClock } from '../../test/support/unsteady-clock.ts';
-import type { Millis, Random } from '../framework/runtime.ts';
+import { startScriptedServer } from '../../test/support/sidecar/scripted-server.ts';
+import { HttpStorm, STREAMED } from '../../test/support/storms/http-storm.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { startGateway } from './start-gateway.ts';
 
-/** Far more than all limits below, one after the other, and standstills: nothing ends it any more. */
-const HUNG_MS: Millis = 120_000;
-const CLIENTS = 12;
-const REQUESTS_EACH = 25;
 const BOUNDS = {
   uploadTimeoutMs: 400,
   clientIdleTimeoutMs: 150,
@@ -29,49 +17,16 @@ const BOUNDS = {
   firstByteTimeoutMs: 200,
   idleTimeoutMs: 150,
 };
-
-/** Time that moves within calls and in each turn, with standstills of up to 5 s. */
-class TurningClock extends UnsteadyClock {
-  isCalm = false;
-  readonly #random: Random;
-  #isOver = false;
-
-  constructor(random: Random) {
-    super(random.fork('clock'));
-    this.#random = random.fork('turns');
-    this.#turn();
-  }
-
-  after(ms: Millis): Promise<void> {
-    return new Promise((resolve) => void this.setTimer(ms, resolve));
-  }
-
-  end(): void {
-    this.#isOver = true;
-  }
-
-  readonly #turn = (): void => {
-    if (this.#isOver) return;
-    if (!this.isCalm && this.#random.next() < 0.002) this.pass(5000 * this.#random.next());
-    this.advanceBy(4 * this.#random.next());
-    setImmediate(this.#turn);
-  };
-}
-
-interface Parts {
-  readonly clock: TurningClock;
-  readonly random: Random;
-  readonly picker: ScriptedPicker;
-  readonly endpoint: ScriptedServer;
-}
+const BODY = JSON.stringify({ model: 'm', prompt: 'x'.repeat(4000) });
 
 /** A picker that answers late, never, with a refusal, or ends its stream in the middle. */
-function moodyPicker({ clock, random, picker, endpoint }: Parts, dead: string): void {
+async function startMoodyPicker({ clock, random }: HttpStorm, good: string, dead: string) {
+  const picker = await startScriptedPicker(good);
   picker.script((input, stream: PickerStream) => {
     const isOpen = (): boolean => !stream.destroyed && !stream.writableEnded && !stream.cancelled;
-    const destination = random.next() < 0.3 ? `${dead},${endpoint.address}` : endpoint.address;
+    const names = !clock.isCalm && random.next() < 0.3 ? `${dead},${good}` : good;
     const usual = (): void => {
-      if (isOpen()) pickOf(clock.isCalm ? endpoint.address : destination)(input, stream);
+      if (isOpen()) pickOf(names)(input, stream);
     };
     const mood = clock.isCalm ? 0 : random.next();
     if (mood < 0.85) usual();
@@ -83,71 +38,21 @@ function moodyPicker({ clock, random, picker, endpoint }: Parts, dead: string): 
       stream.end();
     }
   });
-}
-
-/** A server that refuses, hangs, breaks off and pauses. */
-async function moodyAnswer({ clock, random }: Parts, { response }: Visit): Promise<void> {
-  const mood = clock.isCalm ? 1 : random.next();
-  if (mood < 0.1) response.destroy();
-  else if (mood >= 0.15 && mood < 0.25) response.writeHead(503).end('no');
-  if (mood < 0.25) return;
-  if (mood < 0.4) await clock.after(300 * random.next());
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (let n = 0; n < 5; n++) {
-    response.write('data: x\n\n'.repeat(100));
-    if (clock.isCalm) continue;
-    if (random.next() < 0.2) await clock.after(200 * random.next());
-    if (random.next() < 0.03) response.destroy();
-  }
-  response.end('data: [DONE]\n\n');
-}
-
-async function* slowBody({ clock, random }: Parts): AsyncGenerator<Buffer> {
-  for (let n = 0; n < 4; n++) {
-    yield Buffer.from(`{"a":"${'x'.repeat(1000)}`);
-    if (random.next() < 0.3) await clock.after(200 * random.next());
-  }
-}
-
-/** How one request ended: its status, or that it was broken off; also after its headers. */
-async function outcomeOf(parts: Parts, port: number): Promise<string> {
-  const { clock, random } = parts;
-  const abort = new AbortController();
-  const startedAt = clock.at;
-  const leaves = !clock.isCalm && random.next() < 0.15;
-  const leaving = leaves && clock.setTimer(400 * random.next(), () => abort.abort());
-  const isSlow = !clock.isCalm && random.next() < 0.5;
-  const asked = request(`http://127.0.0.1:${port}/v1/completions`, {
-    method: 'POST',
-    body: isSlow ? Readable.from(slowBody(parts)) : '{"model":"m"}',
-    signal: abort.signal,
-  });
-  const answered = asked.then(async ({ statusCode, body }) => {
-    await body.dump({ limit: 1e6, signal: abort.signal });
-    return String(statusCode);
-  });
-  const hung = clock.setTimer(HUNG_MS, () => abort.abort());
-  const outcome = await answered.catch(() => 'broken off');
-  hung.cancel();
-  if (leaving !== false) leaving.cancel();
-  return clock.at - startedAt < HUNG_MS ? outcome : 'hung';
+  return picker;
 }
 
 it.each([1, 2, 3, 4, 5, 6])(
   '[V584] each request through the embedded gateway ends by its limits, and leaves no timer, in unsteady time (seed %i)',
   { timeout: 10 * 60_000 },
   async (seed) => {
-    const random = seededRandom(seed);
-    const clock = new TurningClock(random);
+    const storm = new HttpStorm(seededRandom(seed));
+    const { clock, outcomes } = storm;
     const endpoint = await startScriptedServer();
     const dead = await startScriptedServer();
     await dead.stop();
-    const picker = await startScriptedPicker(endpoint.address);
-    const parts: Parts = { clock, random, picker, endpoint };
-    moodyPicker(parts, dead.address);
-    let isServing = true;
+    const picker = await startMoodyPicker(storm, endpoint.address, dead.address);
     const serve = async (): Promise<void> => {
-      while (isServing) void moodyAnswer(parts, await endpoint.next());
+      for (;;) void storm.answer(await endpoint.next(), STREAMED);
     };
     void serve();
     const { port, stop } = await startGateway({
@@ -160,26 +65,20 @@ it.each([1, 2, 3, 4, 5, 6])(
       strain: { busyShare: () => 0, answerDelayMs: () => 0 },
       bounds: BOUNDS,
     });
-    const outcomes = new Map<string, number>();
-    const client = async (): Promise<void> => {
-      for (let n = 0; n < REQUESTS_EACH; n++) {
-        const outcome = await outcomeOf(parts, port);
-        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-      }
-    };
-    await Promise.all(Array.from({ length: CLIENTS }, client));
-    clock.isCalm = true;
-    clock.pace = 'steady';
-    const until = clock.at + HUNG_MS;
-    while (clock.pending > 0 && clock.at < until) await new Promise(setImmediate);
-    const left = clock.pending;
-    const after = await outcomeOf(parts, port);
+    const sent = { path: '/v1/completions', body: BODY, headers: {} };
+    await storm.run(port, () => sent);
+    const left = await storm.calm();
+    const after = await storm.ask(port, sent);
     await stop();
     clock.end();
-    isServing = false;
     picker.stop();
     await endpoint.stop();
-    expect([outcomes.get('hung') ?? 0, left, after, clock.pending]).toEqual([0, 0, '200', 0]);
+    expect([outcomes.get('hung') ?? 0, left, after, clock.pending]).toEqual([
+      0,
+      'nothing',
+      '200',
+      0,
+    ]);
     expect([...outcomes.keys()]).toEqual(expect.arrayContaining(['200', '429', '503']));
   },
 );
