@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { messageOf } from '../../framework/error.ts';
 import type { Usage } from '../../framework/observer.ts';
 import { type DataSourceDefinition, defineReporter } from '../../framework/plugin.ts';
-import { compileCel } from '../../runtime/load-cel.ts';
+import { compileCel } from '../../runtime/modules/compile-cel.ts';
 
 const DEFAULT_NAMESPACE = 'envoy.lb';
 const VARIABLE = 'usage';

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as Grpc from '@grpc/grpc-js';
 import type * as ProtoLoader from '@grpc/proto-loader';
+import type * as MessagePack from '@msgpack/msgpack';
 import type * as Salsa from '@noble/ciphers/salsa.js';
 import type { buildConnector, Client } from 'undici';
 
@@ -18,6 +19,11 @@ export function loadGrpc(): typeof Grpc {
 /** The reader of .proto files; the first call loads it. */
 export function loadProtoLoader(): typeof ProtoLoader {
   return load('@grpc/proto-loader') as typeof ProtoLoader;
+}
+
+/** The reader of MessagePack: few pickers read KV events. */
+export function loadMsgpack(): typeof MessagePack {
+  return load('@msgpack/msgpack') as typeof MessagePack;
 }
 
 /** The ciphers of CURVE. */

@@ -1,6 +1,6 @@
 import type { Decoder } from '@msgpack/msgpack';
 import { messageOf } from '../../../framework/error.ts';
-import { createDecoder } from '../../../runtime/load-msgpack.ts';
+import { loadMsgpack } from '../../../runtime/modules/load-packages.ts';
 import type { CacheEvent, HashWords } from './cache-event.ts';
 import { checkStructure, DroppedBatch } from './check-structure.ts';
 
@@ -56,7 +56,7 @@ export function* decodeEvents(
 }
 
 function rawEvents(payload: Uint8Array): readonly unknown[] {
-  decoder ??= createDecoder(BOUNDS);
+  decoder ??= new (loadMsgpack().Decoder)(BOUNDS);
   const batch = decoder.decode(payload);
   const raw: unknown = Array.isArray(batch) ? batch[1] : record(batch, 'the batch')['events'];
   return listOf(raw, 'the events of the batch');
