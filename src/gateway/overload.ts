@@ -10,7 +10,7 @@ export interface Strain {
 
 /** With less rest, the event loop has had none for about 2 s. */
 const BUSY_SHARE_MAX = 0.99;
-/** A request has a few times as many turns of the event loop as the answer that is measured. */
+/** Less than the 5 s after which impatient clients give up: decision 924 has what was simulated. */
 const ANSWER_DELAY_MS_MAX: Millis = 3000;
 
 /**
