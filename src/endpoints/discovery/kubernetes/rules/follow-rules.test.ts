@@ -5,6 +5,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../../../bench/support/stack.ts';
 import { openAccess } from '../../../../../test/support/kubernetes/open-access.ts';
 import { UNPACED } from '../../../../../test/support/kubernetes/unpaced.ts';
+import { UnsteadyClock } from '../../../../../test/support/unsteady-clock.ts';
+import type { Clock } from '../../../../framework/runtime.ts';
 import { SimulatedClock } from '../../../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../../../runtime/seeded-random.ts';
 import { RequestRules } from '../../../rewrites/request-rules.ts';
@@ -69,8 +71,11 @@ const objective = (group: string, version: string): object => ({
 });
 
 function follow(server: string) {
+  return followBy(new SimulatedClock(), server);
+}
+
+function followBy<Time extends Clock>(clock: Time, server: string) {
   const troubles: string[] = [];
-  const clock = new SimulatedClock();
   const reported = Promise.withResolvers<void>();
   let settled = 0;
   const rules = new RequestRules(seededRandom(1));
@@ -117,6 +122,19 @@ describe('the rules of an API server', () => {
     await clock.run(60_000);
     expect(settled()).toBe(1);
     follower.stop();
+  });
+
+  it('[V585] that come while the process stands still are not begun without', async () => {
+    const clock = new UnsteadyClock(seededRandom(1));
+    clock.pace = 'still';
+    const { follower, reported, settled } = followBy(clock, await forbidding());
+    clock.pass(60_000);
+    clock.advanceBy(0);
+    expect(settled()).toBe(0);
+    await reported;
+    expect(settled()).toBe(1);
+    follower.stop();
+    expect(clock.pending).toBe(0);
   });
 
   it.each([

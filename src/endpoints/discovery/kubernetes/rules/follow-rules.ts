@@ -1,4 +1,5 @@
 import type { Clock, Random } from '../../../../framework/runtime.ts';
+import { Deadline } from '../../../../runtime/clock/deadline.ts';
 import type { RequestRules } from '../../../rewrites/request-rules.ts';
 import { apiStatusOf } from '../api/kubernetes-error.ts';
 import type { PacedServer } from '../api/object-source.ts';
@@ -62,14 +63,15 @@ export function followRules(options: FollowRulesOptions): RuleFollower {
   // One for all kinds: two versions of a kind have the same troubles.
   const troubles = new Troubles(clock, onTrouble);
   const unsettled = new Set<KindName>(KINDS);
-  const limit = clock.setTimer(SETTLE_MS, () => {
+  const limit = new Deadline(clock, SETTLE_MS, () => {
     if (unsettled.size === 0) return;
     unsettled.clear();
     onSettled();
   });
+  limit.restart();
   const settle = (kind: KindName): void => {
     if (!unsettled.delete(kind) || unsettled.size > 0) return;
-    limit.cancel();
+    limit.stop();
     onSettled();
   };
   const informers = [
@@ -94,7 +96,7 @@ export function followRules(options: FollowRulesOptions): RuleFollower {
       for (const informer of informers) informer.again();
     },
     stop: () => {
-      limit.cancel();
+      limit.stop();
       for (const informer of informers) informer.stop();
     },
   };
