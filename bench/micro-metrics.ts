@@ -69,6 +69,7 @@ function decide(): void {
     heldBefore: undefined,
     crowdedOut: false,
     adoptionsAgo: 0,
+    expected: undefined,
     lostRequests: 0,
     faults: [],
     durationMs: clock.now() - startedAt,

@@ -99,6 +99,7 @@ export function makeDecision(fields: Partial<DecisionEvent> = {}): DecisionEvent
     request: makeRequest(),
     options: {},
     adoptionsAgo: 0,
+    expected: undefined,
     candidates: [],
     context: undefined,
     decision: undefined,

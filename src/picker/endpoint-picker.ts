@@ -234,7 +234,12 @@ export class EndpointPicker implements Router, BookingRouter {
     return this.#cycles.decideOnly(request, options, purpose);
   }
 
-  /** Reserves for a cycle of `decideOnly`. Publishes nothing. Throws where no endpoint is named. */
+  /** A cycle of a request that something else has decided. */
+  beginOnly(request: InferenceRequest, options: RouteOptions): Cycle {
+    return this.#cycles.beginOnly(request, options);
+  }
+
+  /** Reserves for a cycle of `decideOnly` or `beginOnly`. Publishes nothing. Throws where no endpoint is named. */
   reserveOnly(cycle: Cycle, decision: Decision): RoutedRequest {
     return this.#cycles.reserveOnly(cycle, decision);
   }

@@ -13,16 +13,18 @@ import {
 } from '../framework/endpoint-attributes.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { HeldSum, RouteOptions } from '../framework/routing.ts';
-import type { Decision } from '../framework/scheduling.ts';
+import type { Decision, ProfileResult } from '../framework/scheduling.ts';
 import { promptOfRuns } from '../journal/capture/block-numbers.ts';
 import type {
   CapturedDecision,
+  CapturedPick,
   CapturedRequest,
   CapturedSample,
   CaptureRecord,
   EndpointRecord,
 } from '../journal/capture/capture-record.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { Expectation } from '../picker/events/journal.ts';
 
 /** A request and the decision about it. */
 export type DecidedRecord = Extract<CaptureRecord, { e: 'q' }>;
@@ -136,6 +138,25 @@ export function optionsOf(record: DecidedRecord): RouteOptions {
     heldBefore: held,
     crowdedOut,
   };
+}
+
+/** What something else than profiles decided; undefined where its endpoint is not in the pool. */
+export function takenDecision(
+  { endpoint: id, prefill: prefillId, score, by = '' }: CapturedPick,
+  endpoints: readonly Endpoint[],
+): Decision | undefined {
+  const endpoint = endpoints.find((each) => each.id === id);
+  if (endpoint === undefined) return undefined;
+  const primary: ProfileResult = { kind: 'picked', profile: by, targets: [{ endpoint, score }] };
+  const prefill = endpoints.find((each) => each.id === prefillId);
+  return { primary, profiles: [primary], headers: new Map(), decidedBy: by, prefill };
+}
+
+/** What a challenger expected of what it decided; undefined where the core in charge decided. */
+export function capturedExpectation({ expected }: DecidedRecord): Expectation | undefined {
+  if (expected === undefined) return undefined;
+  const [cachedTokens, prefillCachedTokens, output] = expected;
+  return { cachedTokens, prefillCachedTokens, outputTokens: output ?? undefined };
 }
 
 /** The decision with the endpoints that were really chosen, where they are still in the pool. */

@@ -2,7 +2,9 @@ import type { InferenceRequest } from '../framework/request.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { KeptCore } from '../picker/cores/active-cores.ts';
 import { PREPARATION_MS_MAX } from '../picker/cores/preparation.ts';
+import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { DecidedRecord } from './captured-inputs.ts';
+import { predictsTimes } from './compare-decision.ts';
 
 /** What a plan does, where it decides. */
 export interface InCharge {
@@ -10,6 +12,10 @@ export interface InCharge {
   readonly predicts: boolean;
   /** Whether a replacement decides in place of its profiles. */
   readonly isReplaced: boolean;
+}
+
+export function inChargeBy(plan: PickerPlan): InCharge {
+  return { predicts: predictsTimes(plan), isReplaced: plan.scheduler !== undefined };
 }
 
 interface Kept {

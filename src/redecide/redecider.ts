@@ -20,13 +20,15 @@ import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import {
   applyEndpointRecord,
   applyRecordedDecision,
+  capturedExpectation,
   type DecidedRecord,
   optionsOf,
   requestOf,
+  takenDecision,
 } from './captured-inputs.ts';
 import { capturedPlan, type GivenConfig, uncapturedBy } from './captured-plan.ts';
-import { type Comparison, compareDecision, predictsTimes } from './compare-decision.ts';
-import { EarlierCores, type InCharge } from './earlier-cores.ts';
+import { type Comparison, compareDecision } from './compare-decision.ts';
+import { EarlierCores, type InCharge, inChargeBy } from './earlier-cores.ts';
 import { type Explained, ObservedDifferences } from './observed-differences.ts';
 import { type ExpectedToken, OpenRequests } from './open-requests.ts';
 import type { FirstToken, Redecision } from './redecision.ts';
@@ -226,11 +228,10 @@ export class Redecider {
     const { n, r, d: was } = record;
     const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
     const { predicts } = this.#earlier.assign(record, request) ?? this.#inCharge;
+    if (this.#isOwn && this.#take(record, request, remade)) return;
     const cycle = this.#picker.decideOnly(request, optionsOf(record), purpose);
     const { all } = cycle;
-    // What another process decided is taken from the capture.
-    const recorded = this.#isOwn && 'endpoint' in was && was.by !== undefined;
-    const own = recorded ? applyRecordedDecision(cycle.decision, all, was) : cycle.decision;
+    const own = cycle.decision;
     remade.decision = own;
     remade.comparison = compareDecision(own, was, cycle, {
       predicts,
@@ -245,6 +246,22 @@ export class Redecider {
     const routed = this.#picker.reserveOnly(cycle, placed);
     if ('error' in was) routed.done('aborted');
     else this.#open.add(n, routed, this.#expectedToken(record, remade.comparison));
+  }
+
+  /**
+   * Takes from the capture what another process or a challenger decided, and reserves by it. False
+   * where the profiles decided, or the endpoint is not there.
+   */
+  #take(record: DecidedRecord, request: InferenceRequest, remade: Remade): boolean {
+    const { n, d: was } = record;
+    if ('error' in was || was.by === undefined) return false;
+    const cycle = this.#picker.beginOnly(request, optionsOf(record));
+    const decision = takenDecision(was, cycle.all);
+    if (decision === undefined) return false;
+    cycle.expected = capturedExpectation(record);
+    remade.decision = decision;
+    this.#open.add(n, this.#picker.reserveOnly(cycle, decision), undefined);
+    return true;
   }
 
   /** Where an observed picker, whose samples are not known, sent a request that profiles decide. */
@@ -268,8 +285,4 @@ export class Redecider {
     if (!firstTokenSeen || !r.streaming) return undefined;
     return { request: r, at: t, predictedMs: ttftMs.was };
   }
-}
-
-function inChargeBy(plan: PickerPlan): InCharge {
-  return { predicts: predictsTimes(plan), isReplaced: plan.scheduler !== undefined };
 }

@@ -3,6 +3,7 @@ import { makeEndpoint, makeRequest } from '../../../test/makers.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
 import { chainBlockIds } from '../../openai/prompts/chain-block-ids.ts';
+import type { Expectation } from '../../picker/events/journal.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { promptOfRuns } from './block-numbers.ts';
 import { CaptureLines } from './capture-lines.ts';
@@ -37,16 +38,26 @@ function decided(
     held,
     crowdedOut = false,
     adoptionsAgo = 0,
+    expected,
   }: {
     readonly options?: RouteOptions;
     readonly held?: readonly HeldSum[];
     readonly crowdedOut?: boolean;
     readonly adoptionsAgo?: number;
+    readonly expected?: Expectation;
     readonly decision?: CapturedDecision;
     readonly redacted?: Redacted;
   } = {},
 ): (lines: CaptureLines) => void {
-  const more = { redacted, options, heldBefore: held, crowdedOut, adoptionsAgo, decision };
+  const more = {
+    redacted,
+    options,
+    heldBefore: held,
+    crowdedOut,
+    adoptionsAgo,
+    expected,
+    decision,
+  };
   return (lines) => lines.decided(5000, 7, { request: makeRequest(request), ...more });
 }
 
@@ -122,6 +133,8 @@ describe('lines of a capture', () => {
       { redacted, options, decision, adoptionsAgo: 2 },
     );
     expect(record).toMatchObject({ adoptionsAgo: 2, subset: options.subset, d: decision });
+    const expected = { cachedTokens: 128, prefillCachedTokens: 0, outputTokens: undefined };
+    expect(readAgain({}, { expected })).toMatchObject({ expected: [128, 0, null] });
     expect(record).toMatchObject({ firstTokenSeen: false, endSeen: false });
     expect(record.r).toMatchObject({ ...fields, headers: redacted.headers, fairness: 'hash' });
     expect(record.r).toMatchObject({ rewrite: { requestedModel: 'other' }, blockTokens: 16 });

@@ -3,6 +3,7 @@ import type { Outcome, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import type { Expectation } from '../../picker/events/journal.ts';
 import type { CapturedDecision, CaptureRecord } from './capture-record.ts';
 import { LineBytes, utf8 } from './line-bytes.ts';
 import { type Redacted, RequestBytes } from './request-bytes.ts';
@@ -20,6 +21,7 @@ export interface Decided {
   readonly heldBefore: readonly HeldSum[] | undefined;
   readonly crowdedOut: boolean;
   readonly adoptionsAgo: number;
+  readonly expected: Expectation | undefined;
   readonly decision: CapturedDecision;
 }
 
@@ -43,6 +45,7 @@ const KEYS = {
   held: utf8(',"held":'),
   crowdedOut: utf8(',"crowdedOut":true'),
   adoptionsAgo: utf8(',"adoptionsAgo":'),
+  expected: utf8(',"expected":'),
   endpoint: utf8(',"d":{"endpoint":'),
   error: utf8(',"d":{"error":'),
   score: utf8(',"score":'),
@@ -107,6 +110,11 @@ export class CaptureLines {
     }
     if (decided.crowdedOut) bytes.raw(KEYS.crowdedOut);
     if (decided.adoptionsAgo > 0) bytes.numberField(KEYS.adoptionsAgo, decided.adoptionsAgo);
+    if (decided.expected !== undefined) {
+      const { cachedTokens, prefillCachedTokens, outputTokens = null } = decided.expected;
+      bytes.raw(KEYS.expected);
+      bytes.json([cachedTokens, prefillCachedTokens, outputTokens]);
+    }
     this.#decision(decision);
     this.#end(KEYS.decisionEnd);
   }

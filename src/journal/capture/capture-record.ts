@@ -55,7 +55,7 @@ export interface CapturedRequest {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-interface CapturedPick {
+export interface CapturedPick {
   readonly endpoint: string;
   /** NaN where the capture has none. */
   readonly score: number;
@@ -64,6 +64,13 @@ interface CapturedPick {
   /** The scheduler that decided, if it was not the configuration's profiles. */
   readonly by?: string | undefined;
 }
+
+/** What a challenger expected; `output` is null where it does not estimate answers. */
+export type CapturedExpectation = readonly [
+  cached: number,
+  prefillCached: number,
+  output: number | null,
+];
 
 /** What was decided, or the error that the request ended in. */
 export type CapturedDecision = CapturedPick | { readonly error: RoutingErrorCode };
@@ -118,6 +125,8 @@ export type CaptureRecord =
        * to prepare the request; left out for the one in charge.
        */
       readonly adoptionsAgo?: number | undefined;
+      /** What a challenger, which is in no capture, expected of what it decided. */
+      readonly expected?: CapturedExpectation | undefined;
       readonly d: CapturedDecision;
     }
   | { readonly e: 'body'; readonly t: number; readonly n: number; readonly r: CapturedRequest }

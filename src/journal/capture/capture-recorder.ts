@@ -100,6 +100,7 @@ export class CaptureRecorder implements JournalSubscriber {
     heldBefore,
     crowdedOut,
     adoptionsAgo,
+    expected,
     decision,
     error,
   }: DecisionEvent): void {
@@ -107,7 +108,7 @@ export class CaptureRecorder implements JournalSubscriber {
     const captured = error === undefined ? this.#captured(decision) : errorOf(error);
     if (captured === undefined) return;
     const redacted = this.#redact(request);
-    const asked = { request, redacted, options, heldBefore, crowdedOut, adoptionsAgo };
+    const asked = { request, redacted, options, heldBefore, crowdedOut, adoptionsAgo, expected };
     this.#lines.decided(at, number, { ...asked, decision: captured });
   }
 

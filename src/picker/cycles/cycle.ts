@@ -4,7 +4,7 @@ import type { Destination, HeldSum, RouteOptions } from '../../framework/routing
 import type { Millis } from '../../framework/runtime.ts';
 import type { Decision, ProfileResult, SchedulingContext } from '../../framework/scheduling.ts';
 import type { Generation } from '../cores/active-cores.ts';
-import type { DecisionEvent } from '../events/journal.ts';
+import type { DecisionEvent, Expectation } from '../events/journal.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 
 /** One decision while it is made. It is complete when it is published. */
@@ -15,6 +15,7 @@ export interface Cycle extends DecisionEvent {
   options: RouteOptions;
   readonly generation: Generation;
   adoptionsAgo: number;
+  expected: Expectation | undefined;
   /** When its scheduler was asked; undefined without a stopwatch or without a candidate. */
   startedAt: Millis | undefined;
   /** The candidates and those that are ejected. */
@@ -49,6 +50,7 @@ export function newCycle({ at, request, options, generation, all, candidates }: 
     candidates,
     generation,
     adoptionsAgo: 0,
+    expected: undefined,
     context,
     startedAt: undefined,
     decision: undefined,

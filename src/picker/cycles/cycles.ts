@@ -18,7 +18,7 @@ import {
   observedDecision,
   primaryOf,
 } from './cycle.ts';
-import { type ReserveParts, reserveRequest } from './place-request.ts';
+import { expectationOf, type ReserveParts, reserveRequest } from './place-request.ts';
 import { withFallbacks } from './trial-fallbacks.ts';
 
 export interface CyclesOptions {
@@ -97,6 +97,9 @@ export class Cycles {
     }
     cycle.decision = this.#withFallbacks(cycle, decision);
     cycle.lostRequests = this.#options.ledger.lost(endpoint);
+    if (cycle.generation.challenger !== undefined) {
+      cycle.expected = expectationOf(cycle, { decision, endpoint });
+    }
     this.#publish(cycle);
     return reserveRequest(cycle, { decision: cycle.decision, endpoint }, this.#options.parts);
   }
@@ -149,7 +152,24 @@ export class Cycles {
     }
   }
 
-  /** Reserves for a cycle of `decideOnly`. Publishes nothing. Throws where no endpoint is named. */
+  /**
+   * A cycle of a request that something else has decided: no profile runs, because plugins learn
+   * from what they have scored.
+   */
+  beginOnly(request: InferenceRequest, options: RouteOptions): Cycle {
+    const { cores, parts, candidates: from } = this.#options;
+    const at = parts.clock.begin();
+    try {
+      const generation = cores().generationFor(request);
+      const all = subsetOf(parts.pool.snapshot(), options.subset);
+      const candidates = from.offerForPlacing(all, at);
+      return this.begin({ at, request, options, generation, all, candidates });
+    } finally {
+      parts.clock.end();
+    }
+  }
+
+  /** Reserves for a cycle of `decideOnly` or `beginOnly`. Publishes nothing. Throws where no endpoint is named. */
   reserveOnly(cycle: Cycle, decision: Decision): RoutedRequest {
     const { parts } = this.#options;
     parts.clock.begin();

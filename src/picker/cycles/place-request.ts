@@ -6,6 +6,7 @@ import type { Decision, ProfileResult } from '../../framework/scheduling.ts';
 import type { EndpointBacklog } from '../capacity/endpoint-backlog.ts';
 import type { Generation } from '../cores/active-cores.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
+import type { Expectation } from '../events/journal.ts';
 import type { ReservingLedger } from '../load/ledger.ts';
 import { type Reserved, reserve } from '../load/reserve.ts';
 import type { Cycle } from './cycle.ts';
@@ -22,31 +23,47 @@ export interface ReserveParts
   readonly engineModel: EngineModel;
 }
 
+/** A decision, and its primary. */
+interface Target {
+  readonly decision: Decision;
+  readonly endpoint: Endpoint;
+}
+
+/** What the core that decided expects of the request there. */
+export function expectationOf(
+  { request, context, generation: { core } }: Cycle,
+  { decision: { prefill }, endpoint }: Target,
+): Expectation {
+  return {
+    cachedTokens: core.cachedTokens(endpoint, context),
+    prefillCachedTokens: prefill === undefined ? 0 : core.cachedTokens(prefill, context),
+    outputTokens: core.outputEstimate && estimatedOutputTokens(request, core.outputEstimate),
+  };
+}
+
 /** Reserves for a cycle by this decision, whose primary is `endpoint`. */
 export function reserveRequest(
-  { number, at, request, context, generation, options }: Cycle,
-  { decision, endpoint }: { readonly decision: Decision; readonly endpoint: Endpoint },
+  cycle: Cycle,
+  { decision, endpoint }: Target,
   parts: ReserveParts,
 ): ReservedRequest {
+  const { number, at, request, generation, options } = cycle;
   const { firstTokenVisible = false, endVisible = true, waited } = options;
   const { prefill } = decision;
   // Plugins that add response headers may read all of it later.
   const keepsRuns = options.scoresWanted === true || generation.responseHeaderPlugins.length > 0;
-  const cachedAt = (where: Endpoint): number => generation.core.cachedTokens(where, context);
   // A response in one piece shows only its end, and no first token.
   const isVisible = firstTokenVisible && request.streaming;
-  const cachedTokens = cachedAt(endpoint);
-  const prefillCachedTokens = prefill === undefined ? 0 : cachedAt(prefill);
+  const expected = cycle.expected ?? expectationOf(cycle, { decision, endpoint });
   const heldMs = waited?.heldMs;
-  const { outputEstimate: output } = generation.core;
   const placed = { number, at, request, endpoint, prefill, heldMs, firstTokenVisible: isVisible };
   return reservePlaced(
     {
       ...placed,
       decision: keepsRuns ? decision : withoutRuns(decision),
-      cachedTokens,
-      prefillCachedTokens,
-      estimatedOutputTokens: output && estimatedOutputTokens(request, output),
+      cachedTokens: expected.cachedTokens,
+      prefillCachedTokens: expected.prefillCachedTokens,
+      estimatedOutputTokens: expected.outputTokens,
       endVisible,
     },
     generation,

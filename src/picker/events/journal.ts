@@ -13,6 +13,14 @@ import type { Decision, SchedulingContext } from '../../framework/scheduling.ts'
 import { type PluginFaults, typeNameOf } from '../faults/plugin-faults.ts';
 import type { PickerPlan } from '../plan/picker-plan.ts';
 
+/** What a core expects of a request, which it is reserved by. */
+export interface Expectation {
+  readonly cachedTokens: number;
+  readonly prefillCachedTokens: number;
+  /** Undefined where the core does not estimate answers. */
+  readonly outputTokens: number | undefined;
+}
+
 /** A decision as the picker publishes it: the request, and the decision or why there is none. */
 export interface DecisionEvent {
   /** Counts the picker's decisions from 0. `Routed.number` of the same request is equal. */
@@ -25,6 +33,8 @@ export interface DecisionEvent {
    * begun to prepare the request.
    */
   readonly adoptionsAgo: number;
+  /** What a challenger expects of what it decides; undefined where the core in charge decides. */
+  readonly expected: Expectation | undefined;
   /** The endpoints that the request could go to, before any filter. */
   readonly candidates: readonly Endpoint[];
   /** Undefined where there was no candidate. */
