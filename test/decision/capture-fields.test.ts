@@ -41,6 +41,7 @@ const EVERY_FIELD: Required<Omit<DecidedRecord, 'r'>> = {
   held: HELD,
   crowdedOut: true,
   adoptionsAgo: 1,
+  expected: [96, 32, 400],
   d: { endpoint: 'a', score: 0.5, prefill: 'b', by: 'canary' },
 };
 
@@ -77,6 +78,7 @@ function captured(): CaptureRecord {
     heldBefore: HELD,
     crowdedOut: true,
     adoptionsAgo: 1,
+    expected: { cachedTokens: 96, prefillCachedTokens: 32, outputTokens: 400 },
     decision: EVERY_FIELD.d,
   });
   lines.drain();

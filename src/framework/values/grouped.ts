@@ -2,3 +2,8 @@
 export function grouped(count: number): string {
   return count.toLocaleString('en');
 }
+
+/** A count with what it counts, as in `1 answer` and `2,000 answers`. */
+export function countOf(count: number, what: string): string {
+  return `${grouped(count)} ${what}${count === 1 ? '' : 's'}`;
+}

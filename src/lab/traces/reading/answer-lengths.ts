@@ -22,8 +22,17 @@ export class AnswerLengths {
     sums.bytes += bytes;
   }
 
-  /** By the bytes per token of its kind if known, otherwise the median. NaN without any count. */
+  /** Whether a server has counted any answer. */
+  get hasCounts(): boolean {
+    return this.#counted.count > 0;
+  }
+
+  /**
+   * By the bytes per token of its kind if known, otherwise the median. Without any count it is as
+   * long as its client allows, and NaN where that is not known either.
+   */
   estimate({ streaming, bytes, tokensMax = Number.POSITIVE_INFINITY }: UncountedAnswer): number {
+    if (!this.hasCounts) return Number.isFinite(tokensMax) ? Math.max(1, tokensMax) : Number.NaN;
     const sums = this.#sums[streaming ? 'stream' : 'whole'];
     const known = bytes !== undefined && sums.bytes > 0;
     const tokens = known ? (bytes * sums.tokens) / sums.bytes : this.#counted.median();

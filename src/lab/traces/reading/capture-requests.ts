@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { OUTCOMES } from '../../../framework/observer.ts';
 import { DEFAULT_FLOW } from '../../../framework/request.ts';
+import { countOf } from '../../../framework/values/grouped.ts';
 import type { CaptureRecord } from '../../../journal/capture/capture-record.ts';
 import type { TraceRequest } from '../trace.ts';
 import { NO_TRACE_BLOCKS, TOKENS_MAX } from '../trace-format.ts';
@@ -117,12 +118,15 @@ export class CaptureRequests {
       table.setOutputTokens(row, this.#lengths.estimate(answer));
     });
     const unfinished = this.#unfinished;
-    const uncounted = this.#uncounted.length;
+    const answers = countOf(this.#uncounted.length, 'answer');
+    const how = this.#lengths.hasCounts
+      ? 'guessed from the others'
+      : 'taken as long as their clients allow, where these say it';
     return [
-      ...(unfinished > 0 ? [`${unfinished} requests had not ended when the capture did`] : []),
-      ...(uncounted > 0
-        ? [`${uncounted} answers whose tokens no server reported: guessed from the others`]
+      ...(unfinished > 0
+        ? [`${countOf(unfinished, 'request')} had not ended when the capture did`]
         : []),
+      ...(this.#uncounted.length > 0 ? [`${answers} whose tokens no server reported: ${how}`] : []),
     ];
   }
 
