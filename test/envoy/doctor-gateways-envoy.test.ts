@@ -35,7 +35,7 @@ const ISTIO_CLUSTER = 'outbound|9002||pool-epp.default.svc.cluster.local';
 
 const asked = {
   processing_mode: DUPLEX,
-  grpc_service: { envoy_grpc: { cluster_name: 'semantic-router' } },
+  grpc_service: { envoy_grpc: { cluster_name: 'ext_proc' } },
 };
 const plain = { route: { ...TO_PICKED, cluster: 'ext_proc' }, match: { prefix: '/health' } };
 const split = {

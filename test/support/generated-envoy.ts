@@ -45,7 +45,7 @@ export const otherFilterFirst: Edit = (config) => {
     name: 'semantic-router',
     typed_config: {
       '@type': `${FILTERS}.ExternalProcessor`,
-      grpc_service: { envoy_grpc: { cluster_name: 'ext_proc' } },
+      grpc_service: { envoy_grpc: { cluster_name: 'semantic_router' } },
       processing_mode: { request_body_mode: 'BUFFERED', response_body_mode: 'BUFFERED' },
     },
   };
