@@ -144,8 +144,23 @@ it('[D500] answers health checks itself where it is asked to, also while the eng
   const ended = sidecar.drain({ drainNoticeMs: 5_000, drainTimeoutMs: 60_000 });
   expect((await fetch(url)).status).toBe(503);
   bed.clock.advanceTo(5_000);
+  await portClosed(sidecar);
+  // A connection that a client has kept is closed after a second.
+  bed.clock.advanceTo(6_000);
   await ended;
 });
+
+/** From then on the drain waits for what is open. */
+async function portClosed({ address }: { readonly address: string }): Promise<void> {
+  await eventually(
+    () =>
+      fetch(`http://${address}/`).then(
+        () => 'open',
+        () => 'closed',
+      ),
+    (state) => state === 'closed',
+  );
+}
 
 describe('the end of the sidecar', () => {
   const times = { drainNoticeMs: 5_000, drainTimeoutMs: 60_000 };
@@ -178,15 +193,7 @@ describe('the end of the sidecar', () => {
     visits[0]?.response.end('2');
     const texts = answers.map((answer) => answer.text().catch(() => 'cut'));
     expect(await Promise.race(texts)).toBe('12');
-    // The drain has begun to wait when the port is closed.
-    await eventually(
-      () =>
-        fetch(`http://${sidecar.address}/`).then(
-          () => 'open',
-          () => 'closed',
-        ),
-      (state) => state === 'closed',
-    );
+    await portClosed(sidecar);
     bed.clock.advanceTo(times.drainNoticeMs + times.drainTimeoutMs);
     await ended;
     expect((await Promise.all(texts)).toSorted()).toEqual(['12', 'cut']);

@@ -123,9 +123,7 @@ export class HttpFront {
     await new Promise<void>((resolve) => void this.#options.clock.setTimer(drainNoticeMs, resolve));
     await this.#acceptWaiting();
     closePort(this.#server);
-    const keptMs = Math.min(drainNoticeMs, drainTimeoutMs, KEPT_MS);
-    await this.#waitUntil(() => this.#connectionsOpen === 0, keptMs);
-    await this.#waitUntil(() => this.#open.size === 0, drainTimeoutMs - keptMs);
+    await this.#restEnded(Math.min(drainNoticeMs, KEPT_MS), drainTimeoutMs);
     await this.stop();
   }
 
@@ -141,16 +139,30 @@ export class HttpFront {
     }
   }
 
-  /** Resolves when it is so, which is asked as requests and connections end, or after the time. */
-  async #waitUntil(isSo: () => boolean, limitMs: Millis): Promise<void> {
-    if (isSo() || limitMs <= 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = this.#options.clock.setTimer(limitMs, resolve);
-      this.#onEnded = () => {
-        if (!isSo()) return;
-        timer.cancel();
+  /**
+   * Resolves when no request is open and no connection, or none for which to wait longer than
+   * `keptMs`, and at the latest after `limitMs`. Both times count from now.
+   */
+  #restEnded(keptMs: Millis, limitMs: Millis): Promise<void> {
+    const { clock } = this.#options;
+    let isKept = keptMs > 0;
+    const isOver = (): boolean => this.#open.size === 0 && (!isKept || this.#connectionsOpen === 0);
+    if (limitMs <= 0 || isOver()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = (): void => {
+        for (const timer of timers) timer.cancel();
         resolve();
       };
+      this.#onEnded = () => {
+        if (isOver()) end();
+      };
+      const timers = [
+        clock.setTimer(keptMs, () => {
+          isKept = false;
+          this.#onEnded?.();
+        }),
+        clock.setTimer(limitMs, end),
+      ];
     });
   }
 
