@@ -125,8 +125,6 @@ export interface ContextFields {
   readonly stepTimes?: readonly StepTime[];
   /** Demand in a millisecond by slot; none if omitted. */
   readonly demand?: readonly Partial<Demand>[];
-  /** 0 if omitted: all of the last half minute was seen. */
-  readonly unseenTimes?: number;
   /** Blocks of the prompt that each endpoint holds, by slot; the match of every producer. */
   readonly matchedBlocks?: readonly number[];
   readonly totalBlocks?: number;
@@ -159,7 +157,6 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
     stepTime: ({ slot }) => fields.stepTimes?.[slot] ?? PRIOR_STEP_TIME,
     demand: ({ slot }) => ({ requests: 0, workMs: 0, ...fields.demand?.[slot] }),
     demandRate: () => 1,
-    unseenTimes: () => fields.unseenTimes ?? 0,
     expectedOutputTokens: ({ outputTokensMax = 256 }) => Math.min(256, outputTokensMax),
   };
   const media: MediaMatch = { items: totalBlocks, matchedItems: match.matchedBlocks };

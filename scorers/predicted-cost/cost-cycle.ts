@@ -22,7 +22,6 @@ import { type EndpointSamples, tokensByEach } from './endpoint-samples.ts';
 import type { FailureStreaks } from './failure-streaks.ts';
 import type { HeldAdapters } from './held-adapters.ts';
 import type { SignsOfLife } from './signs-of-life.ts';
-import { unseenDemand } from './unseen-demand.ts';
 
 /** Capacity in tokens until one is known: an 8 B model on one 80 GB accelerator. */
 const CAPACITY_TOKENS_DEFAULT = 400_000;
@@ -81,7 +80,6 @@ export function costCycle(
   const request = { promptTokens, outputTokens, isCrowdedOut };
   const leastTokens = promptTokens + outputTokensMax;
   const demandRate = model.demandRate(now);
-  const unseen = unseenDemand(scored, model, now);
   // Computed where a sample is old: with hundreds of endpoints none is, most of the time.
   let usualMs: Millis | undefined;
   const adapterMs = adapterWaits(context, { held, samples, scored, outputTokens });
@@ -115,9 +113,8 @@ export function costCycle(
     const isOld = now - sampledAt > METRICS_STALE_MS;
     state.stale = isOld && isSilent(endpoint);
     const demand = model.demand(endpoint);
-    const laterPerMs = demandRate * (demand.requests + unseen.requests);
-    state.traffic.requestsPerMs = isCrowdedOut ? 0 : laterPerMs;
-    state.traffic.utilization = demandRate * (demand.workMs + unseen.workMs);
+    state.traffic.requestsPerMs = isCrowdedOut ? 0 : demandRate * demand.requests;
+    state.traffic.utilization = demandRate * demand.workMs;
     // Our own count, where it has reported none for long.
     if (isOld) state.heldTokens = state.load.contextTokens;
     return state;

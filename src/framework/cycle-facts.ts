@@ -203,11 +203,6 @@ export interface EngineModelView {
    * there now: 0 where steps have both prompts and answers, and where it is left out.
    */
   stopMs?(endpoint: Endpoint, now: Millis): Millis;
-  /**
-   * How many times the demand that was seen would have come before the first request, had that time
-   * been as the time since: far above 1 at first, near 0 after some minutes. 0 where it is left out.
-   */
-  unseenTimes?(now: Millis): number;
   /** At most the client's limit. */
   expectedOutputTokens(request: InferenceRequest): number;
 }

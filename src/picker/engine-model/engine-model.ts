@@ -78,10 +78,6 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     return this.#stopped.stopMs(slot, now);
   }
 
-  unseenTimes(now: Millis): number {
-    return this.#demand.unseenTimes(now);
-  }
-
   expectedOutputTokens(request: InferenceRequest): number {
     return this.#outputLength.expected(request);
   }

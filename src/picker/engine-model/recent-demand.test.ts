@@ -31,15 +31,6 @@ describe('RecentDemand', () => {
     expect(perMs).toBeLessThan(21 / 1000);
   });
 
-  it('[Q392] gives what the rest of the last half minute would hold, had it been as what was seen', () => {
-    const demand = new RecentDemand();
-    for (let at = 7_000_000; at <= 7_010_000; at += 20) demand.add(3, ONE, at);
-    const { requests } = demand.of(3);
-    const times = demand.unseenTimes(7_010_000);
-    expect(demand.rate(7_010_000) * (1 + times) * requests).toBeCloseTo(1 / 20, 3);
-    expect(demand.unseenTimes(7_300_000)).toBeLessThan(1e-3);
-  });
-
   it('is a sum in which each request counts e^(-age / 30 s), over hours, too (seed 4)', () => {
     const random = seededRandom(4);
     const demand = new RecentDemand();

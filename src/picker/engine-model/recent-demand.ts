@@ -39,15 +39,8 @@ export class RecentDemand {
    * the time t, so that `rate` alone is half of the real one after 20 s.
    */
   rateSinceStart(now: Millis): number {
-    return this.rate(now) / -Math.expm1(-this.#seenMs(now) / MEMORY_MS);
-  }
-
-  /**
-   * How many times what was seen the time before the first request would hold, had it been as the
-   * time since: the sums would have that in addition.
-   */
-  unseenTimes(now: Millis): number {
-    return 1 / Math.expm1(this.#seenMs(now) / MEMORY_MS);
+    const seenMs = Math.max(SEEN_MIN_MS, now - (this.#firstAt ?? now));
+    return this.rate(now) / -Math.expm1(-seenMs / MEMORY_MS);
   }
 
   add(slot: number, { requests, workMs }: Demand, at: Millis): void {
@@ -62,10 +55,6 @@ export class RecentDemand {
 
   forget(slot: number): void {
     this.#sums[slot] = undefined;
-  }
-
-  #seenMs(now: Millis): Millis {
-    return Math.max(SEEN_MIN_MS, now - (this.#firstAt ?? now));
   }
 
   #rescale(at: Millis): void {
