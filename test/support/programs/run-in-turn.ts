@@ -16,6 +16,18 @@ class Ended extends Error {
   }
 }
 
+/** Timers that the run has set: those of a process that has ended do not fire. */
+const timers: NodeJS.Timeout[] = [];
+for (const name of ['setTimeout', 'setInterval'] as const) {
+  const set = globalThis[name] as (...args: readonly unknown[]) => NodeJS.Timeout;
+  const remembering = (...args: readonly unknown[]): NodeJS.Timeout => {
+    const timer = set(...args);
+    timers.push(timer);
+    return timer;
+  };
+  globalThis[name] = Object.assign(remembering, set) as never;
+}
+
 const [, , path = ''] = process.argv;
 process.exit = (code) => {
   throw new Ended(code ?? process.exitCode);
@@ -43,7 +55,9 @@ for await (const line of createInterface({ input: process.stdin })) {
   process.env = { ...given, ...env };
   process.exitCode = 0;
   runs += 1;
+  timers.length = 0;
   void codeOf(runs).then((code) => {
+    for (const timer of timers) clearTimeout(timer);
     for (const stream of [process.stdout, process.stderr])
       stream.write(`${END_OF_RUN}${String(code)}\n`);
   });

@@ -126,36 +126,6 @@ describe('a capture read as a trace', () => {
     expect(notes).toEqual(['1 answer whose tokens no server reported: guessed from the others']);
   });
 
-  it('[G265] takes answers of which none is counted as long as their clients allow', () => {
-    const limited = { ...request(64, []), outputTokensMax: 90 };
-    capture(0, [
-      head(0),
-      asked(900, 0, limited),
-      asked(910, 1, request(64, [])),
-      { e: 'done', t: 1000, n: 0, o: 'completed' },
-      { e: 'done', t: 1010, n: 1, o: 'completed' },
-    ] as CaptureRecord[]);
-    const { requests, notes } = readTrace(folder, { lenient: false });
-    expect(requests.map(({ outputTokens }) => outputTokens)).toEqual([90, 90]);
-    expect(notes).toEqual([
-      '2 answers whose tokens no server reported: taken as long as their clients allow, where these say it',
-      '1 answer of unknown length: taken as 90 tokens, the median',
-    ]);
-  });
-
-  it('[G265] says that no length is known where clients allow any', () => {
-    capture(0, [
-      head(0),
-      asked(900, 0, request(64, [])),
-      { e: 'done', t: 1000, n: 0, o: 'completed' },
-    ] as CaptureRecord[]);
-    const { requests, notes } = readTrace(folder, { lenient: false });
-    expect(requests[0]?.outputTokens).toBe(256);
-    expect(notes.at(-1)).toBe(
-      '1 answer of unknown length: taken as 256 tokens, because none is known',
-    );
-  });
-
   it('[O378] has the times at which requests arrived, not those at which they were decided', () => {
     capture(0, [
       head(0),
