@@ -93,7 +93,6 @@ export function costCycle(
     state.load = inFlight.load(endpoint);
     state.engine = model.stepTime(endpoint);
     state.computedMs = isCrowdedOut ? computedMs(inFlight, endpoint, now) : 0;
-    state.stopMs = model.stopMs?.(endpoint, now) ?? 0;
     state.cachedTokens = cachedTokens;
     const sample = samples.of(endpoint);
     const { engines, capacityTokens, usedTokens, usedByEach, lora, sampledAt } = sample;
@@ -170,7 +169,6 @@ function emptyState(requestsPerToken: () => number): ReadState {
     engine: PRIOR_STEP_TIME,
     traffic: { requestsPerMs: 0, utilization: 0 },
     computedMs: 0,
-    stopMs: 0,
     cachedTokens: 0,
     capacityTokens: 0,
     heldTokens: 0,

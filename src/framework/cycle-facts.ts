@@ -198,11 +198,6 @@ export interface EngineModelView {
    * gives less than what comes. As `demandRate` where it is left out.
    */
   demandRateSinceStart?(now: Millis): number;
-  /**
-   * How long answers under way stop for a step that would not be without a prompt which is sent
-   * there now: 0 where steps have both prompts and answers, and where it is left out.
-   */
-  stopMs?(endpoint: Endpoint, now: Millis): Millis;
   /** At most the client's limit. */
   expectedOutputTokens(request: InferenceRequest): number;
 }
