@@ -243,7 +243,7 @@ describe('the reference picker’s command line', () => {
     ['false', [], undefined],
     ['yes', ['--feature-gates=flowControl'], 'flowControl'],
     ['', [], undefined],
-  ])('[D614] with $ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER %j and %j, gates are %s', (...given) => {
+  ])('[D614] with $ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER %j and %j, gates are "%s"', (...given) => {
     const [value, flags, gates] = given;
     const name = 'ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER';
     const { args = [], fixed = {} } =

@@ -35,7 +35,7 @@ const read = (report: object, spaces?: number): Trace =>
 describe('[G251] a report of GuideLLM', () => {
   const failed = request(1, { info: { status: 'errored' }, output_tokens: 3 });
 
-  it.each([undefined, 4])('has the requests of all its benchmarks: indented by %j', (spaces) => {
+  it.each([undefined, 4])('has the requests of all its benchmarks: indented by "%j"', (spaces) => {
     const { requests } = read(reportOf(request(0), request(2.5), failed), spaces);
     expect(requests).toMatchObject([
       { atMs: 0, promptTokens: 256, outputTokens: 128, seen: { ttftMs: 80.5, e2eMs: 900 } },
