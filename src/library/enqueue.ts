@@ -38,10 +38,15 @@ export async function placedBy(
   { signal, ...options }: RouteOptions & { readonly signal?: AbortSignal } = {},
 ): Promise<RoutedRequest> {
   signal?.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<RoutedRequest>();
   let isGone = false;
+  let resolve: (routed: RoutedRequest) => void = () => {};
+  let reject: (error: unknown) => void = () => {};
+  // Node 20, on which the library has to run, has no `Promise.withResolvers`.
+  const promise = new Promise<RoutedRequest>((...both) => {
+    [resolve, reject] = both;
+  });
   const placed = (routed: RoutedRequest): void => {
-    // What prepares it cannot be told that nobody waits any more.
+    // What prepares the request is not cancelled, and may end after the signal.
     if (isGone) routed.done('aborted');
     else resolve(routed);
   };

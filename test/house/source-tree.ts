@@ -32,7 +32,16 @@ export function readText(path: string): string {
 
 /** Relative imports of a file, dynamic ones and worker files included, as paths from the root. */
 export function importsOf(path: string): readonly string[] {
+  return importedBy(path, withoutComments(readText(path)));
+}
+
+/** As `importsOf`, without imports of types alone, which nothing loads. */
+export function loadsOf(path: string): readonly string[] {
   const code = withoutComments(readText(path));
+  return importedBy(path, code.replace(/^(?:import|export) type [^;]+;/gm, ''));
+}
+
+function importedBy(path: string, code: string): readonly string[] {
   const specifiers = code.matchAll(
     /(?:\bfrom\s+|\bimport\s+|\bimport\(\s*|\bnew URL\(\s*)['"](\.{1,2}\/[^'"]+)['"]/g,
   );
@@ -43,12 +52,15 @@ export function importsOf(path: string): readonly string[] {
   );
 }
 
-/** Every file reached from these, these included. */
-export function reachedFrom(entries: readonly string[]): ReadonlySet<string> {
+/** Every file reached from these, these included, by imports of any kind or as said. */
+export function reachedFrom(
+  entries: readonly string[],
+  from: (path: string) => readonly string[] = importsOf,
+): ReadonlySet<string> {
   const known = new Set(sourceFiles());
   const reached = new Set(entries);
   for (const path of reached) {
-    for (const target of importsOf(path)) if (known.has(target)) reached.add(target);
+    for (const target of from(path)) if (known.has(target)) reached.add(target);
   }
   return reached;
 }

@@ -134,7 +134,7 @@ describe('the npm package, packed and installed in an empty folder', () => {
     const old = oldNodeFolder();
     const nodes = [process.execPath, ...(old === undefined ? [] : [join(old, 'node')])];
     const picked = await Promise.all(nodes.map((node) => ran(node, ['pick.mjs'], env)));
-    const right = { code: 0, stdout: '10.0.0.2:8000\n', stderr: '' };
+    const right = { code: 0, stdout: '10.0.0.2:8000\n10.0.0.2:8000\n', stderr: '' };
     expect(picked).toEqual(nodes.map(() => right));
   });
 
@@ -172,6 +172,9 @@ picker.setMetrics('10.0.0.1:8000', { waitingQueueSize: 4, runningRequests: 40, k
 picker.setMetrics('10.0.0.2:8000', { waitingQueueSize: 0, runningRequests: 2, kvCacheUsage: 0.1 });
 const pick = picker.route({ model: 'llama', promptTokens: 192, blockIds: [1, 2, 3] });
 console.log(pick.destinations[0]);
+pick.done('completed');
+const waited = await picker.enqueue({ model: 'llama', promptTokens: 192, blockIds: [1, 2, 3] });
+console.log(waited.destinations[0]);
 `;
 
 /** Without the picker's own key there are no facts for it, and the run ends with an error. */
