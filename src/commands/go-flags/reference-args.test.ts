@@ -243,15 +243,18 @@ describe('the reference picker’s command line', () => {
     ['false', [], undefined],
     ['yes', ['--feature-gates=flowControl'], 'flowControl'],
     ['', [], undefined],
-  ])('[D614] with $ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER %j and %j, gates are "%s"', (...given) => {
-    const [value, flags, gates] = given;
-    const name = 'ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER';
-    const { args = [], fixed = {} } =
-      fromReferenceArgs([...pool, ...flags], { [name]: value }) ?? {};
-    const switched = args.filter((arg) => arg.startsWith('--feature-gates'));
-    expect(switched).toEqual(gates === undefined ? [] : [`--feature-gates=${gates}`]);
-    expect(Object.keys(fixed)).toEqual(/^(?:1|true)$/i.test(value) ? [] : [`$${name}`]);
-  });
+  ])(
+    '[D614] with $ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER %j and %j, gates are "%s"',
+    (...given) => {
+      const [value, flags, gates] = given;
+      const name = 'ENABLE_EXPERIMENTAL_FLOW_CONTROL_LAYER';
+      const { args = [], fixed = {} } =
+        fromReferenceArgs([...pool, ...flags], { [name]: value }) ?? {};
+      const switched = args.filter((arg) => arg.startsWith('--feature-gates'));
+      expect(switched).toEqual(gates === undefined ? [] : [`--feature-gates=${gates}`]);
+      expect(Object.keys(fixed)).toEqual(/^(?:1|true)$/i.test(value) ? [] : [`$${name}`]);
+    },
+  );
 
   test.each([
     [{ OTEL_TRACES_EXPORTER: 'otlp' }, [], true],
