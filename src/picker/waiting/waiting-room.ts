@@ -19,13 +19,8 @@ import type { EndpointPool } from '../pool/endpoint-pool.ts';
 import { Arrival } from './arrival.ts';
 import { type DepartureOptions, Departures } from './departures.ts';
 import { Dispatch } from './dispatch.ts';
-import {
-  type HeldRequest,
-  placeOf,
-  type Target,
-  type TargetParts,
-  targetOf,
-} from './held-request.ts';
+import { type HeldRequest, type Target, type TargetParts, targetOf } from './held-request.ts';
+import { HeldRequests } from './held-requests.ts';
 import { LongestWait } from './longest-wait.ts';
 import { NextLook } from './next-look.ts';
 import { PendingBound } from './pending-bound.ts';
@@ -67,12 +62,12 @@ export class WaitingRoom {
   /** Observes all requests, whether they have waited or not. */
   readonly shares: FairShares = new FairShares();
   readonly #options: WaitingRoomOptions;
-  readonly #known: TargetParts;
+  readonly #targetParts: TargetParts;
   readonly #dispatch: Dispatch;
   readonly #departures: Departures;
   readonly #pending: PendingBound;
-  readonly #held = new Map<Placement, HeldRequest>();
   readonly #queue = new WaitingQueue<HeldRequest>(this.shares);
+  readonly #held: HeldRequests;
   #arrivals = 0;
   #plan: HoldPlan | undefined;
   #isBusy = false;
@@ -91,10 +86,11 @@ export class WaitingRoom {
     const { backlog, shares } = this;
     this.#pending = new PendingBound({ pool, backlog, queue: this.#queue, shares });
     const { crowdedFrom } = this.#pending;
-    const known = { crowdedFrom, computedMs: backlog.computedMs };
-    const loads = new HeldLoads(ledger, shares, known);
+    const { computedMs } = backlog;
+    const loads = new HeldLoads(ledger, shares, { crowdedFrom, computedMs });
     this.loads = loads;
-    this.#known = { engineModel, loads, slots };
+    this.#held = new HeldRequests(this.#queue, loads);
+    this.#targetParts = { engineModel, loads, slots };
     this.fact = { key: IN_FLIGHT, compute: () => loads };
     this.#departures = new Departures(options, (held) => this.#forget(held));
     this.#dispatch = new Dispatch({
@@ -152,7 +148,7 @@ export class WaitingRoom {
    */
   takeIn(cycle: Cycle, placement: Placement): Arrival | undefined {
     const { at, request, options, all, decision } = cycle;
-    const target = decision && targetOf(decision, cycle, this.#known);
+    const target = decision && targetOf(decision, cycle, this.#targetParts);
     if (target === undefined) return undefined;
     const share = this.shares.of(request);
     const pendingBelow = this.#pending.below(request, { target, share }, at);
@@ -171,9 +167,7 @@ export class WaitingRoom {
       number: this.#arrivals++,
       ...decided,
     };
-    this.#held.set(placement, held);
-    this.#queue.add(held, placeOf(target));
-    this.loads.add(target.load);
+    this.#held.add(held);
     this.#watchOldest();
     this.#next.after(QUIET_MS);
     return arrival;
@@ -222,17 +216,8 @@ export class WaitingRoom {
 
   /** Undefined where it cannot be decided. */
   #decideAnew(held: HeldRequest, at: Millis): DecidedCycle | undefined {
-    const { load: before } = held.target ?? {};
-    const [cycle, target] = this.loads.without(before, () => this.#decided(held));
-    this.#queue.move(held, () => {
-      held.target = target;
-      held.ownMs = target?.ownMs ?? 0;
-      held.decidedAt = at;
-      return placeOf(target);
-    });
-    if (before !== undefined && target !== undefined) this.loads.replace(before, target.load);
-    else if (target !== undefined) this.loads.add(target.load);
-    else if (before !== undefined) this.loads.remove(before);
+    const [cycle, target] = this.loads.without(held.target?.load, () => this.#decided(held));
+    this.#held.move(held, target, at);
     return cycle;
   }
 
@@ -243,7 +228,7 @@ export class WaitingRoom {
     const { decideOnly } = this.#options;
     try {
       const cycle = decideOnly(waiting, options);
-      return [cycle, targetOf(cycle.decision, cycle, this.#known)];
+      return [cycle, targetOf(cycle.decision, cycle, this.#targetParts)];
     } catch {
       // `route` throws the same, and publishes it.
       return [undefined, undefined];
@@ -251,19 +236,12 @@ export class WaitingRoom {
   }
 
   #forget(held: HeldRequest): void {
-    this.#letGo(held);
-    this.#held.delete(held.placement);
-    this.#queue.delete(held);
+    this.#held.delete(held);
     if (this.#held.size === 0) this.#cancelTimers();
   }
 
-  #letGo(held: HeldRequest): void {
-    if (held.target !== undefined) this.loads.remove(held.target.load);
-    held.target = undefined;
-  }
-
   #watchOldest(): void {
-    const [oldest] = this.#held.values();
+    const { oldest } = this.#held;
     if (oldest !== undefined) this.#longest.endsAt(oldest.waiting.since + this.#maxWaitMs);
   }
 
