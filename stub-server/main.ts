@@ -4,7 +4,8 @@ import { readYaml } from '../src/files/reading/read-yaml.ts';
 import { ConfigError } from '../src/framework/error.ts';
 import { createLog } from '../src/runtime/log/log.ts';
 import { readCommandLine } from './engine-args/read-command-line.ts';
-import { parseOptions, type StubOptions, stubOptions } from './options/stub-options.ts';
+import { checkOptions } from './options/check-options.ts';
+import { type StubOptions, stubOptions } from './options/stub-options.ts';
 import { readPoolFile } from './options/stub-pool-file.ts';
 import { startMixedPool } from './pool.ts';
 
@@ -158,7 +159,7 @@ function equalServers(
     // The name that is served, which is not always the one of --model.
     ...(settings['model'] !== undefined && { model: settings['model'] }),
   };
-  const options = parseOptions(stubOptions, all, {
+  const options = checkOptions(stubOptions, all, {
     source: 'command line',
     fallback: 'servers',
     flags: new Map(given.map((each) => [each.attributeName(), each.long ?? each.name()])),

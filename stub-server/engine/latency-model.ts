@@ -19,7 +19,7 @@ export interface StepLoad {
 /** The duration of a step in model time. A pure function: the same load takes the same time. */
 export type LatencyModel = (load: StepLoad) => Millis;
 
-interface LinearLatency {
+export interface LinearLatency {
   readonly kind: 'linear';
   readonly baseMs: Millis;
   readonly perPrefillTokenMs: Millis;

@@ -1,11 +1,7 @@
 import { z } from 'zod';
-import { issueText } from '../../src/files/reading/zod-issues.ts';
 import { ENGINE_COUNT_MAX } from '../../src/framework/endpoint-attributes.ts';
-import { ConfigError } from '../../src/framework/error.ts';
-import { ACCELERATORS, type AcceleratorName } from '../calibration/hardware.ts';
-import { HOST_TIER_DEFAULT, type HostTierOptions } from '../engine/kv-cache/host-tier.ts';
-import type { LatencyCoefficients } from '../engine/latency-model.ts';
-import { SPECULATION_TOKENS_MAX, type SpeculationOptions } from '../engine/speculation.ts';
+import type { HostTierOptions } from '../engine/kv-cache/host-tier.ts';
+import type { SpeculationOptions } from '../engine/speculation.ts';
 import { type TimedFault, timedFaultSchema } from '../faults/fault.ts';
 import type { KvEventFormat } from '../kv-events/kv-event.ts';
 import { DIALECT_NAMES, type DialectName } from '../metrics/engine-page.ts';
@@ -13,6 +9,15 @@ import { KV_LINK_DEFAULT, type KvLink } from '../pd/kv-fabric.ts';
 import type { ServerRole } from '../pd/kv-legs.ts';
 import { hardwarePreset } from '../presets/hardware-preset.ts';
 import { PRESETS, type Preset, type PresetName } from '../presets/presets.ts';
+import {
+  hardwareSchema,
+  hostTierOf,
+  hostTierSchema,
+  kvLinkSchema,
+  LINEAR_TERMS,
+  latencySchema,
+  speculationSchema,
+} from './engine-parts.ts';
 import { SERVED_FIELDS, type ServedOptions } from './served-options.ts';
 
 /** Options of one stub server, or of a pool of equal ones. Times are model time. */
@@ -64,9 +69,7 @@ export interface StubOptions extends Omit<Preset, 'accelerators'>, ServedOptions
 }
 
 const presetNames = Object.keys(PRESETS) as [PresetName, ...PresetName[]];
-const acceleratorNames = Object.keys(ACCELERATORS) as [AcceleratorName, ...AcceleratorName[]];
 const positive = z.int().positive().optional();
-const share = z.number().min(0).max(1);
 const PORT_BOUNDS = 'is no port: give a whole number from 0 to 65535';
 /** 0 takes a free one. */
 export const PORT: z.ZodInt = z.int().min(0, PORT_BOUNDS).max(65_535, PORT_BOUNDS);
@@ -74,21 +77,6 @@ export const PORT: z.ZodInt = z.int().min(0, PORT_BOUNDS).max(65_535, PORT_BOUND
 export const BLOCK_TOKENS_DEFAULT = 16;
 
 const ms = z.number().nonnegative();
-const terms = { baseMs: ms, perPrefillTokenMs: ms, perDecodeSequenceMs: ms, perContextTokenMs: ms };
-const latencySchema: z.ZodType<LatencyCoefficients> = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('linear'), ...terms }),
-  z.strictObject({
-    kind: z.literal('roofline'),
-    stepMs: ms,
-    weightsMs: ms,
-    perTokenMs: ms,
-    perSequenceMs: ms,
-    perContextTokenMs: ms,
-    perAttendedSquareMs: ms,
-    prefillMs: ms,
-    eagerMs: ms,
-  }),
-]);
 
 /** Options that can differ between the servers of a pool. */
 const SERVER_FIELDS = {
@@ -103,18 +91,7 @@ const SERVER_FIELDS = {
   /** Gives the defaults of `latency`, sizes and `admissionMs`. */
   preset: z.enum(presetNames).default('study'),
   /** Instead of a preset: computes the defaults from a model and its accelerators. */
-  hardware: z
-    .strictObject({
-      accelerator: z.enum(acceleratorNames),
-      tensorParallel: z.int().min(1).max(64).default(1),
-      parameters: z.number().positive(),
-      weightBytes: z.number().positive().optional(),
-      layers: z.int().positive(),
-      kvBytesPerToken: z.number().positive(),
-      vocabulary: z.int().positive().default(128_256),
-      memoryShare: z.number().positive().max(1).default(0.9),
-    })
-    .optional(),
+  hardware: hardwareSchema.optional(),
   /** Instead of the preset's, such as the result of `pointsman calibrate --out`. */
   latency: latencySchema.optional(),
   slowdown: z.number().positive().default(1),
@@ -126,37 +103,12 @@ const SERVER_FIELDS = {
   policy: z.enum(['fcfs', 'priority']).default('fcfs'),
   /** By default as the engine whose metrics it shows. */
   wholePromptMustFit: z.boolean().optional(),
-  speculative: z
-    .strictObject({
-      tokens: z.int().min(1).max(SPECULATION_TOKENS_MAX),
-      acceptance: z
-        .union([share, z.array(share).min(1).max(SPECULATION_TOKENS_MAX)])
-        .transform((value) => (typeof value === 'number' ? [value] : value)),
-      draftMs: ms.default(0),
-    })
-    .optional(),
+  speculative: speculationSchema.optional(),
   role: z.enum(['both', 'prefill', 'decode']).default('both'),
-  kvLink: z
-    .strictObject({
-      gigabytesPerSecond: z.number().positive().default(KV_LINK_DEFAULT.gigabytesPerSecond),
-      setupMs: ms.default(KV_LINK_DEFAULT.setupMs),
-      bytesPerToken: z.number().positive().default(KV_LINK_DEFAULT.bytesPerToken),
-    })
-    .default(KV_LINK_DEFAULT),
-  hostTier: z
-    .strictObject({
-      blocks: positive,
-      /** Instead of blocks. */
-      gibibytes: z.number().positive().optional(),
-      gigabytesPerSecond: z.number().positive().default(HOST_TIER_DEFAULT.gigabytesPerSecond),
-      setupMs: ms.default(HOST_TIER_DEFAULT.setupMs),
-    })
-    .refine(({ blocks, gibibytes }) => (blocks === undefined) !== (gibibytes === undefined), {
-      message: 'needs either blocks or gibibytes, and not both',
-    })
-    .optional(),
+  kvLink: kvLinkSchema.default(KV_LINK_DEFAULT),
+  hostTier: hostTierSchema.optional(),
   sharedStorage: z.boolean().default(false),
-  ...z.object(terms).partial().shape,
+  ...z.object(LINEAR_TERMS).partial().shape,
   admissionMs: ms.optional(),
   admissionPerSequenceMs: ms.default(0),
   completionMs: ms.default(0),
@@ -211,7 +163,7 @@ export const stubOptions: z.ZodType<StubOptions> = schema.transform(
     }
     return {
       ...rest,
-      hostTier: hostTierOf(input),
+      hostTier: input.hostTier && hostTierOf(input.hostTier, input.kvLink, input.blockTokens),
       wholePromptMustFit: input.wholePromptMustFit ?? input.engine !== 'vllm-2025',
       latency: { ...latency, ...Object.fromEntries(given) },
       kvBlocks: input.kvBlocks ?? preset.kvBlocks,
@@ -242,44 +194,4 @@ function enginesIssues({
       path: ['engines'],
       message: `is ${engines} and cannot be used with ${other}`,
     }));
-}
-
-/** Blocks of so many GiB hold `bytesPerToken` for each of their tokens, as those of a transfer. */
-function hostTierOf(input: z.infer<typeof schema>): HostTierOptions | undefined {
-  const { hostTier, kvLink, blockTokens } = input;
-  if (hostTier === undefined) return undefined;
-  const { bytesPerToken } = kvLink;
-  const { gibibytes = 0, ...others } = hostTier;
-  const fitting = Math.floor((gibibytes * 2 ** 30) / (bytesPerToken * blockTokens));
-  return { ...others, bytesPerToken, blocks: hostTier.blocks ?? Math.max(1, fitting) };
-}
-
-interface OptionNames {
-  readonly source: string;
-  /** Begins the path of an issue. */
-  readonly at?: readonly string[];
-  /** Is the path of an issue that has none. */
-  readonly fallback?: string;
-  /** The flags that gave values, by the names of these. Their issues name flag and value. */
-  readonly flags?: ReadonlyMap<string, string>;
-}
-
-/** Throws ConfigError with every issue. */
-export function parseOptions<T>(
-  type: z.ZodType<T>,
-  raw: unknown,
-  { source, at = [], fallback = '', flags = new Map() }: OptionNames,
-): T {
-  const parsed = type.safeParse(raw);
-  if (parsed.success) return parsed.data;
-  const values = new Map(Object.entries(Object(raw)));
-  const issues = parsed.error.issues.map((issue) => {
-    const name = String(issue.path[0]);
-    const flag = flags.get(name);
-    const message = issueText(issue);
-    return flag === undefined
-      ? { path: [...at, ...issue.path].join('.') || fallback, message }
-      : { path: flag, message: `${String(values.get(name))} ${message}` };
-  });
-  throw new ConfigError(source, issues);
 }

@@ -6,12 +6,8 @@ import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { chaos } from '../faults/chaos.ts';
 import { timedFaultSchema } from '../faults/fault.ts';
 import { scheduleIssues } from '../faults/schedule-issues.ts';
-import {
-  BLOCK_TOKENS_DEFAULT,
-  parseOptions,
-  type StubOptions,
-  stubOptions,
-} from './stub-options.ts';
+import { checkOptions } from './check-options.ts';
+import { BLOCK_TOKENS_DEFAULT, type StubOptions, stubOptions } from './stub-options.ts';
 
 const positive = z.number().positive();
 const size = z.int().positive().optional();
@@ -54,7 +50,7 @@ export function readPoolFile(
   const value = readYaml(text, source);
   const other = otherPurpose(value, { field: 'servers', noun: 'pool of servers' });
   if (other !== undefined) throw new ConfigError(source, [{ path: 'file', message: other }]);
-  const pool = parseOptions(schema, value, { source, fallback: 'pool' });
+  const pool = checkOptions(schema, value, { source, fallback: 'pool' });
   const { servers, chaos: random, ...common } = pool;
   const faults = [...pool.faults];
   const count = servers.reduce((sum, server) => sum + server.count, 0);
@@ -66,7 +62,7 @@ export function readPoolFile(
   }
   return servers.flatMap((server, index) => {
     const own = { ...common, ...optionsOf(server, common), faults, ...places };
-    const options = parseOptions(stubOptions, own, { source, at: [`servers.${index}`] });
+    const options = checkOptions(stubOptions, own, { source, at: [`servers.${index}`] });
     return Array.from({ length: server.count }, () => options);
   });
 }
