@@ -21,6 +21,7 @@ import {
   responseEnd,
   responseHead,
   responseHeaders,
+  responseTrailers,
 } from './wire-messages.ts';
 
 interface ExchangeOptions extends FrontExchange {
@@ -254,7 +255,7 @@ export class GatewayExchange {
 
   #finish(): void {
     const { response } = this.#options;
-    response.addTrailers(Object.entries(this.#upstream?.trailers ?? {}));
+    if (this.#upstream !== undefined) response.addTrailers(responseTrailers(this.#upstream));
     this.#limits.pickerAnswered('end');
     response.end();
     if (!response.writableFinished) this.#limits.client.restart();

@@ -1,3 +1,5 @@
+import { namedByConnection, SINGLE_HOP } from '../runtime/network/single-hop.ts';
+
 export type HeaderPair = readonly [name: string, value: string];
 
 /** A header in ext_proc; `raw_value` is the value's bytes. */
@@ -15,26 +17,15 @@ export interface HeaderMutation {
   readonly remove_headers?: readonly string[];
 }
 
-/** Headers of a single hop (RFC 9110 §7.6.1), and `expect`, which the gateway answers. */
-const HOP_HEADERS: ReadonlySet<string> = new Set([
-  'connection',
-  'expect',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
-
 /** Pairs with lower-case names from Node's flat list, without the headers of a single hop. */
 export function endToEndHeaders(flat: readonly string[]): readonly HeaderPair[] {
   const pairs: HeaderPair[] = [];
   for (let index = 0; index + 1 < flat.length; index += 2) {
-    const name = (flat[index] ?? '').toLowerCase();
-    if (!HOP_HEADERS.has(name)) pairs.push([name, flat[index + 1] ?? '']);
+    pairs.push([(flat[index] ?? '').toLowerCase(), flat[index + 1] ?? '']);
   }
-  return pairs;
+  const connection = pairs.flatMap(([name, value]) => (name === 'connection' ? [value] : []));
+  const named = namedByConnection(connection);
+  return pairs.filter(([name]) => !SINGLE_HOP.has(name) && !named.has(name));
 }
 
 /** Headers as ext_proc has them: values are bytes. */
@@ -54,7 +45,7 @@ export function applyMutation(
   let result = pairs.filter(([name]) => !removedNames.has(name));
   for (const { header, append_action: action } of set) {
     const name = header?.key?.toLowerCase() ?? '';
-    if (name === '' || name.startsWith(':') || HOP_HEADERS.has(name)) continue;
+    if (name === '' || name.startsWith(':') || SINGLE_HOP.has(name)) continue;
     const raw = header?.raw_value;
     const value = raw !== undefined && raw.length > 0 ? raw.toString('latin1') : header?.value;
     const present = result.some(([each]) => each === name);

@@ -5,6 +5,7 @@ import { TimeoutError } from '../runtime/clock/deadline.ts';
 import { NoConnection } from '../runtime/network/client/connect-within.ts';
 import { BadAnswer } from '../runtime/network/client/interim-answers.ts';
 import { whyNoConnection } from '../runtime/network/client/no-connection.ts';
+import { SINGLE_HOP } from '../runtime/network/single-hop.ts';
 import type { ProcessingRequest } from './ext-proc-client.ts';
 import { endToEndHeaders, type HeaderPair, toWire } from './header-mutation.ts';
 
@@ -82,8 +83,8 @@ function servedBy(fallback: string | undefined): Pick<ProcessingRequest, 'metada
 }
 
 /** The message after the last piece of a response's body. */
-export function responseEnd({ trailers }: Dispatcher.ResponseData): ProcessingRequest {
-  const pairs = Object.entries(trailers);
+export function responseEnd(upstream: Dispatcher.ResponseData): ProcessingRequest {
+  const pairs = responseTrailers(upstream);
   return pairs.length === 0
     ? { response_body: { body: Buffer.alloc(0), end_of_stream: true } }
     : { response_trailers: { trailers: { headers: toWire(pairs) } } };
@@ -95,6 +96,17 @@ export function responseHeaders({ headers }: Dispatcher.ResponseData): readonly 
   const flat = headers as unknown as readonly (string | Buffer)[];
   return endToEndHeaders(
     flat.map((each) => (typeof each === 'string' ? each : each.toString('latin1'))),
+  );
+}
+
+/** The trailers of a response that are meant for the client. */
+export function responseTrailers({
+  trailers,
+}: Dispatcher.ResponseData): [name: string, value: string][] {
+  // undici has a list for one that comes twice, which its types do not declare.
+  const lists = Object.entries(trailers as Record<string, string | string[]>);
+  return lists.flatMap(([name, values]) =>
+    SINGLE_HOP.has(name) ? [] : [values].flat().map((value): [string, string] => [name, value]),
   );
 }
 

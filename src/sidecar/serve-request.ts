@@ -4,6 +4,7 @@ import { messageOf } from '../framework/error.ts';
 import { TimeoutError } from '../runtime/clock/deadline.ts';
 import { ClientGone, endUpload, type FrontExchange } from '../runtime/network/server/http-front.ts';
 import { breakOff, passAnswer } from '../runtime/network/server/pass-answer.ts';
+import { namedByConnection, SINGLE_HOP } from '../runtime/network/single-hop.ts';
 import type { EngineAnswer } from './answers/engine-answer.ts';
 import { askEngine } from './ask-engine.ts';
 import { plainTarget } from './body/generation-api.ts';
@@ -20,16 +21,9 @@ import { SPECULATIVE_PREFILL_HEADER } from './stages/speculative-prefill.ts';
 const NOT_READY: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH']);
 /** Headers that are not forwarded: they belong to one connection or to the sidecar itself. */
 const NOT_FORWARDED: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
+  ...SINGLE_HOP,
   'content-length',
   'host',
-  'expect',
-  'te',
-  'trailer',
-  'upgrade',
   ...SERVER_HEADERS,
   SPECULATIVE_PREFILL_HEADER,
 ]);
@@ -105,15 +99,26 @@ async function answer(exchange: Exchange, endSilent: (error: Error) => void): Pr
 }
 
 function sendHead({ statusCode, headers }: EngineAnswer, response: ServerResponse): void {
-  const kept = Object.entries(headers).filter(([name]) => !NOT_FORWARDED.has(name));
-  response.writeHead(statusCode, Object.fromEntries(kept) as Record<string, string>);
+  response.writeHead(statusCode, Object.fromEntries(forwarded(headers)));
   response.flushHeaders();
 }
 
-function headersToForward({ headers }: IncomingMessage): Record<string, string> {
-  const kept = Object.entries(headers).flatMap(([name, value]) =>
-    value === undefined || NOT_FORWARDED.has(name) ? [] : [[name, String(value)] as const],
+type Values = string | readonly string[];
+
+/** Headers without those of the connection that they came by, whichever of its sides says so. */
+function forwarded(
+  headers: Readonly<Record<string, Values | undefined>>,
+): (readonly [name: string, value: string | string[]])[] {
+  const named = namedByConnection([headers['connection'] ?? []].flat());
+  return Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined || NOT_FORWARDED.has(name) || named.has(name)
+      ? []
+      : [[name, value as string | string[]] as const],
   );
+}
+
+function headersToForward({ headers }: IncomingMessage): Record<string, string> {
+  const kept = forwarded(headers).map(([name, value]) => [name, String(value)] as const);
   const requestId = String(headers[REQUEST_ID] ?? randomUUID());
   return { ...Object.fromEntries(kept), [REQUEST_ID]: requestId };
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo } from 'node:net';
 import { generate } from 'selfsigned';
@@ -199,4 +199,38 @@ describe('the end of the sidecar', () => {
     expect((await Promise.all(texts)).toSorted()).toEqual(['12', 'cut']);
     await visits[1]?.closed;
   });
+});
+
+it('[V552] headers that a connection names, or that are for a proxy, go no further', async () => {
+  const sidecar = await started();
+  const [host, port] = sidecar.address.split(':');
+  const headers = {
+    connection: 'close, X-Secret ,x-other',
+    'x-secret': '1',
+    'X-Other': '2',
+    'x-kept': '3',
+    'proxy-authorization': 'Basic YTpi',
+  };
+  const path = '/v1/models';
+  const request = httpRequest({ host, port, path, headers, agent: false }).end();
+  const visit = await bed.engine.next();
+  expect(Object.keys(visit.headers).toSorted()).toEqual([
+    'connection',
+    'host',
+    'x-kept',
+    'x-request-id',
+  ]);
+  visit.response.setHeader('connection', ['X-Inner, x-second', 'x-third']);
+  for (const name of ['x-inner', 'x-second', 'x-third', 'x-kept'])
+    visit.response.setHeader(name, '1');
+  visit.response.setHeader('proxy-authenticate', 'Basic');
+  visit.response.end('{}');
+  const [answer] = (await once(request, 'response')) as [IncomingMessage];
+  answer.resume();
+  expect(Object.keys(answer.headers).toSorted()).toEqual([
+    'connection',
+    'date',
+    'transfer-encoding',
+    'x-kept',
+  ]);
 });
