@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { OpenStreams } from './open-streams.ts';
+import { type Identified, RequestIds } from './request-ids.ts';
 import type { StreamAccount } from './stream-account.ts';
 
 /** Streams whose names of cut answers are noted. */
@@ -66,4 +67,38 @@ describe('the request of an entry in the access log', () => {
     });
     fc.assert(property, { seed: 1, numRuns: 500 });
   });
+});
+
+/** What was read of it is counted. */
+class Watched implements Identified<Watched> {
+  nextAlike: Watched | undefined;
+  previousAlike: Watched | undefined;
+  readonly #id: string;
+  readonly #onRead: () => void;
+
+  constructor(id: string, onRead: () => void) {
+    this.#id = id;
+    this.#onRead = onRead;
+  }
+
+  get clientRequestId(): string {
+    this.#onRead();
+    return this.#id;
+  }
+}
+
+it.each([
+  ['UUIDs', (n: number) => (Math.imul(n, 0x9e3779b1) >>> 0).toString(16).padStart(36, '0')],
+  ['counted', (n: number) => `request-${n}`],
+  ['counted, equally long', (n: number) => String(n).padStart(12, '0')],
+])('[V480] an id is looked for among few of 10,000, where ids are %s', (_, idOf) => {
+  const ids = new RequestIds<Watched>();
+  let reads = 0;
+  for (let n = 0; n < 10_000; n++) ids.add(new Watched(idOf(n), () => void (reads += 1)));
+  reads = 0;
+  let found = 0;
+  for (let n = 0; n < 10_000; n++) if (ids.onlyOne(idOf(n)) !== undefined) found += 1;
+  expect(found).toBe(10_000);
+  // In lists of equal length there would be 2.4 of them.
+  expect(reads / 10_000).toBeLessThan(6);
 });

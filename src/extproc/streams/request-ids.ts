@@ -52,5 +52,5 @@ function listOf(id = ''): number {
   let hash = 0;
   for (let at = Math.max(0, id.length - HASHED); at < id.length; at++)
     hash = (Math.imul(hash, 31) + id.charCodeAt(at)) | 0;
-  return (hash ^ (hash >>> 15)) & (LISTS - 1);
+  return hash & (LISTS - 1);
 }

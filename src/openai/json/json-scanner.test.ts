@@ -165,6 +165,11 @@ describe('JsonScanner', () => {
   it('says what it found and where', () => {
     expect(() => scan('{"model": nope}')).toThrow(/"nope" before byte 14 is not a value/);
     expect(() => scan('{"a" 1}')).toThrow(/'1' at byte 5 where a colon was expected/);
+    // The first and the last visible character, and what is beside them.
+    expect(() => scan('{"a" !')).toThrow(/'!' at byte 5 where/);
+    expect(() => scan('{"a" ~')).toThrow(/'~' at byte 5 where/);
+    expect(() => scan('{"a" \u007f')).toThrow(/byte 0x7f at byte 5 where/);
+    expect(() => scan('{"a" \u0001')).toThrow(/byte 0x01 at byte 5 where/);
     expect(() => scan('{"a": "b')).toThrow(/ends early, after 8 bytes/);
     expect(() => scan('')).toThrow(/body is empty/);
     expect(() => scan('['.repeat(129))).toThrow(/nests deeper than 128 levels/);

@@ -105,4 +105,18 @@ describe('where all endpoints that could serve a request fail', () => {
     const later = bed.sent.filter(({ at }) => at >= from);
     expect(later.filter(({ server }) => server === spared).length).toBeGreaterThan(300);
   });
+
+  it('[V513] the last endpoint that is not ejected gets the requests while none answers scrapes', () => {
+    const bed = new EjectionBed({ policy: ANY, servers: 3 });
+    bed.run(2000);
+    for (const at of [0, 1, 2]) bed.set(at, 'refuses');
+    bed.run(60_000);
+    const spared = [0, 1, 2].find((at) => !bed.isOut(at)) as number;
+    const from = bed.clock.now();
+    bed.run(5000);
+    const others = bed.sent.filter(({ at, server }) => at >= from && server !== spared);
+    // The trials of the two that are ejected.
+    expect(others.length).toBeLessThanOrEqual(4);
+    expect(bed.refused).toBe(0);
+  });
 });

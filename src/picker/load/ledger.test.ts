@@ -132,3 +132,14 @@ it('[Q327] gives a rank that comes back what it had, and not what another rank o
   put(0);
   expect(pool.snapshot().map((each) => ledger.occupied(each))).toEqual([0, 1]);
 });
+
+it('[Q327] gives what was in flight at an address to the first endpoint that comes there, and to no second one', () => {
+  const { pool, ledger } = poolOf(1);
+  const [first] = pool.snapshot();
+  if (first === undefined) throw new Error('the pool is empty');
+  const { address } = first;
+  ledger.reserve(first, { model: 'm', prefillTokens: 10, contextTokens: 40 });
+  pool.remove(first.id);
+  for (const each of [1, 2]) pool.upsert({ id: id(each), address, labels: new Map() });
+  expect(pool.snapshot().map((each) => ledger.occupied(each))).toEqual([1, 0]);
+});

@@ -125,4 +125,43 @@ describe('instantiate', () => {
     createScheduler(handler).schedule(makePool([{}]), makeContext());
     expect(calls).toEqual(['mine is a last-slot-scorer']);
   });
+
+  it('filters by the filters of a profile and by its scorers that are filters, too', () => {
+    const filtering = defineScorer({
+      type: 'no-first-scorer',
+      config: z.strictObject({}),
+      create: () => ({
+        score: (endpoints) => endpoints.map(() => 0.5),
+        filter: (endpoints) => endpoints.filter(({ slot }) => slot > 0),
+      }),
+    });
+    const plan = loadConfig({
+      text: `apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+dataLayer: {injectDefaults: false}
+plugins: [{type: by-label, parameters: {label: zone, validValues: [a]}}, {type: no-first-scorer}]
+`,
+      source: 'test',
+      catalogue: catalogueOf([filtering], []),
+    });
+    const wrapped: string[] = [];
+    const { handler } = instantiate(plan, {
+      pool,
+      runtime: makeRuntime(),
+      coreFacts: [],
+      wrap: {
+        filter: ({ name }, filter) => {
+          wrapped.push(name);
+          return filter;
+        },
+        scorer: (_plugin, scorer) => scorer,
+        picker: (_plugin, picker) => picker,
+      },
+    });
+    expect(wrapped).toEqual(['by-label', 'no-first-scorer']);
+    const zones = ['a', 'b', 'a'].map((zone) => ({ labels: { zone } }));
+    const { primary } = createScheduler(handler).schedule(makePool(zones), makeContext());
+    const kept = primary.run?.kept.map((left) => left.map(({ slot }) => slot));
+    expect(kept).toEqual([[0, 2], [2]]);
+  });
 });

@@ -36,7 +36,6 @@ export function framesOf(answers: readonly Answer[], bytesMax: number): readonly
     frames.push(out.subarray(from, at), ...(message as EchoMessage).pieces);
     from = at;
   }
-  if (from === 0 && at > 0) return [out];
   if (from < at) frames.push(out.subarray(from));
   return frames;
 }
