@@ -1,8 +1,8 @@
 import { invariant } from '../../framework/error.ts';
 import { INPUT_BYTES, input, stringEnd } from '../kernel/byte-kernel.ts';
+import { JsonKey } from './json-key.ts';
 import {
   byteName,
-  decodeJsonString,
   invalidJson,
   invalidRequest,
   isDigit,
@@ -10,11 +10,9 @@ import {
   type JsonHandler,
 } from './json-text.ts';
 import { INTEGER_DIGITS_MAX, JsonToken } from './json-token.ts';
-import { keyName } from './key-names.ts';
 
 /** Deeper than any chat; bounds the memory that a hostile body can take. */
 const DEPTH_MAX = 128;
-const KEY_BYTES_MAX = 4096;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -43,8 +41,7 @@ export class JsonScanner {
   #state: State = 'value';
   #stringIsKey = false;
   #hexLeft = 0;
-  #keyPieces: Uint8Array[] = [];
-  #keyBytes = 0;
+  readonly #key = new JsonKey();
   readonly #token = new JsonToken();
   #offset = 0;
 
@@ -227,29 +224,10 @@ export class JsonScanner {
     if (!this.#stringIsKey) {
       this.#handler.stringPart(start, end, last, this.#offset + end);
       if (last) this.#endValue();
-      return;
-    }
-    this.#keyBytes += end - start;
-    if (this.#keyBytes > KEY_BYTES_MAX) {
-      throw invalidRequest(
-        `the request body has a property name longer than ${KEY_BYTES_MAX} bytes`,
-      );
-    }
-    // Copied, as the key ends in a later chunk.
-    if (!last) this.#keyPieces.push(input.slice(start, end));
-    else this.#endKey(start, end);
-  }
-
-  #endKey(start: number, end: number): void {
-    let name: string;
-    if (this.#keyPieces.length === 0) name = keyName(input, start, end);
-    else {
-      name = decodeJsonString([...this.#keyPieces, input.subarray(start, end)]);
-      this.#keyPieces = [];
-    }
-    this.#keyBytes = 0;
-    this.#state = 'colon';
-    this.#handler.key(name, this.#offset + end + 1);
+    } else if (last) {
+      this.#state = 'colon';
+      this.#handler.key(this.#key.take(input, start, end), this.#offset + end + 1);
+    } else this.#key.add(input, start, end);
   }
 
   #inToken(start: number, length: number): number {
