@@ -1,8 +1,8 @@
+import { JsonNesting, type JsonSplitter, splitJson } from './json-nesting.ts';
 import { OpenPiece, type TracePiece } from './split-lines.ts';
-import { DamagedArchive } from './unpack.ts';
 
-const [NEWLINE, QUOTE, BACKSLASH, COMMA] = [10, 34, 92, 44];
-const [BRACKET, BRACKET_END, BRACE, BRACE_END] = [91, 93, 123, 125];
+const [NEWLINE, COMMA] = [10, 44];
+const [BRACKET, BRACKET_END, BRACE] = [91, 93, 123];
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
@@ -10,51 +10,40 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
  * The JSON objects of a text that comes in chunks, either alone or in one array. They may span any
  * number of lines. Holds at most one of them in memory.
  */
-export function* splitValues(chunks: Iterable<Buffer>): Generator<TracePiece, void> {
-  const scan = new ValueScan();
-  try {
-    for (const chunk of chunks) yield* scan.pieces(chunk);
-  } catch (error) {
-    if (!(error instanceof DamagedArchive)) throw error;
-    yield { line: scan.line, wrong: error.message };
-    return;
-  }
-  if (scan.isOpen) yield { line: scan.line, wrong: 'cut off: the JSON does not end' };
+export function splitValues(chunks: Iterable<Buffer>): Generator<TracePiece, void> {
+  return splitJson(chunks, new OuterObjects());
 }
 
-class ValueScan {
+class OuterObjects implements JsonSplitter {
   line = 1;
+  readonly nesting = new JsonNesting();
   readonly #open = new OpenPiece();
-  #depth = 0;
   /** Depth of the objects: 1 in an array, otherwise 0. */
   #base = 0;
-  #inString = false;
-  #escaped = false;
   #valueLine = 1;
   /** Whether the bytes before are outside all objects; reported once for each run of such bytes. */
   #junk = false;
   /** How many bytes of a byte order mark have come; all, once something else has. */
   #markBytes = 0;
 
-  get isOpen(): boolean {
-    return this.#depth > 0;
-  }
-
   *pieces(chunk: Buffer): Generator<TracePiece, void> {
+    const { nesting } = this;
     let start = 0;
     for (let index = 0; index < chunk.length; index++) {
       const byte = chunk[index] as number;
       if (byte === NEWLINE) this.line += 1;
-      if (this.#depth === this.#base) {
+      if (nesting.depth === this.#base) {
         const wrong = this.#between(byte);
         if (wrong !== undefined) yield { line: this.line, wrong };
         start = index;
-      } else if (this.#ends(byte)) {
-        this.#open.append(chunk.subarray(start, index + 1));
-        yield this.#open.take(this.#valueLine);
+        continue;
       }
+      nesting.take(byte);
+      if (nesting.depth !== this.#base) continue;
+      this.#open.append(chunk.subarray(start, index + 1));
+      yield this.#open.take(this.#valueLine);
     }
-    if (this.#depth > this.#base) this.#open.append(chunk.subarray(start));
+    if (nesting.depth > this.#base) this.#open.append(chunk.subarray(start));
   }
 
   /** A byte outside of all objects. */
@@ -65,12 +54,14 @@ class ValueScan {
     }
     this.#markBytes = BYTE_ORDER_MARK.length;
     if (byte === BRACE) {
-      this.#depth += 1;
+      this.nesting.take(byte);
       this.#valueLine = this.line;
-    } else if (byte === BRACKET && this.#depth === 0) {
-      this.#depth = this.#base = 1;
+    } else if (byte === BRACKET && this.nesting.depth === 0) {
+      this.nesting.take(byte);
+      this.#base = 1;
     } else if (byte === BRACKET_END && this.#base === 1) {
-      this.#depth = this.#base = 0;
+      this.nesting.take(byte);
+      this.#base = 0;
     } else if (byte > 32 && byte !== COMMA) {
       const again = this.#junk;
       this.#junk = true;
@@ -78,19 +69,5 @@ class ValueScan {
     } else return undefined;
     this.#junk = false;
     return undefined;
-  }
-
-  /** A byte within an object; true for its last. */
-  #ends(byte: number): boolean {
-    if (this.#inString) {
-      if (this.#escaped) this.#escaped = false;
-      else if (byte === BACKSLASH) this.#escaped = true;
-      else if (byte === QUOTE) this.#inString = false;
-      return false;
-    }
-    if (byte === QUOTE) this.#inString = true;
-    else if (byte === BRACE || byte === BRACKET) this.#depth += 1;
-    else if (byte === BRACE_END || byte === BRACKET_END) this.#depth -= 1;
-    return this.#depth === this.#base;
   }
 }
