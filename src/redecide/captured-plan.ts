@@ -1,6 +1,7 @@
 import { loadConfig } from '../config/load.ts';
 import { ejection } from '../config/schema/ejection-schema.ts';
 import type { PluginCatalogue } from '../framework/plugin.ts';
+import { CAPTURE_VERSION, type CaptureHead } from '../journal/capture/capture-record.ts';
 import { withEjection } from '../picker/ejection/ejection-plan.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 
@@ -16,6 +17,16 @@ export function uncapturedBy({ plugins }: Pick<PickerPlan, 'plugins'>): readonly
     const what = hashesPrompt ? 'the text of prompts' : uncaptured;
     return what === undefined ? [] : [`${what} (${type})`];
   });
+}
+
+/** What decided while a capture with this head was written, and is not in it. */
+export function uncapturedUnder({ shared, version }: CaptureHead): readonly string[] {
+  return [
+    ...(shared === true ? ['what other pickers did (--replicas-nats)'] : []),
+    ...(version < CAPTURE_VERSION
+      ? [`the rules of the earlier Pointsman that wrote version ${version}`]
+      : []),
+  ];
 }
 
 /** A configuration as text. */

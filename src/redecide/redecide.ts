@@ -6,7 +6,8 @@ import {
   type CaptureRecord,
   isNewRun,
 } from '../journal/capture/capture-record.ts';
-import { type RedecideOptions, Redecider } from './redecider.ts';
+import type { RedecideOptions } from './redecide-options.ts';
+import { Redecider } from './redecider.ts';
 import type { Redecision } from './redecision.ts';
 
 export interface RunRedecision extends Redecision {

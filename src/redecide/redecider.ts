@@ -1,12 +1,10 @@
 import type { Endpoint } from '../framework/endpoint.ts';
 import { PluginFailure, type PluginFault, RoutingError } from '../framework/error.ts';
-import type { PluginCatalogue } from '../framework/plugin.ts';
 import type { ReplacementReport } from '../framework/replacement.ts';
 import type { InferenceRequest } from '../framework/request.ts';
-import { noNetwork, type Random, type Runtime } from '../framework/runtime.ts';
+import { noNetwork } from '../framework/runtime.ts';
 import type { Decision } from '../framework/scheduling.ts';
 import {
-  CAPTURE_VERSION,
   type CapturedDecision,
   type CaptureHead,
   type CaptureRecord,
@@ -26,32 +24,14 @@ import {
   requestOf,
   takenDecision,
 } from './captured-inputs.ts';
-import { capturedPlan, type GivenConfig, uncapturedBy } from './captured-plan.ts';
+import { capturedPlan, uncapturedBy, uncapturedUnder } from './captured-plan.ts';
 import { type Comparison, compareDecision } from './compare-decision.ts';
 import { EarlierCores, type InCharge, inChargeBy } from './earlier-cores.ts';
 import { type Explained, ObservedDifferences } from './observed-differences.ts';
 import { type ExpectedToken, OpenRequests } from './open-requests.ts';
-import type { FirstToken, Redecision } from './redecision.ts';
+import type { RedecideOptions } from './redecide-options.ts';
+import type { Redecision } from './redecision.ts';
 import { ReplayClock } from './replay-clock.ts';
-
-export interface RedecideOptions {
-  readonly catalogue: PluginCatalogue;
-  /** Another configuration as text; without it the capture's own decides. */
-  readonly config?: GivenConfig | undefined;
-  readonly randomOf: (seed: number) => Random;
-  /** Later decisions build on where requests went, or where this core would have sent them. */
-  readonly state?: 'as-it-happened' | 'as-if-decided';
-  /** Called for each first token that is seen and was predicted; only with `as-it-happened`. */
-  readonly onFirstToken?: ((token: FirstToken) => void) | undefined;
-  /** Whether decisions that differ are explained. */
-  readonly explains?: boolean | undefined;
-  /** Whether each decision names all endpoints with the highest score. */
-  readonly namesBest?: boolean | undefined;
-  /** Called with what its own configuration knew that is not in the capture. */
-  readonly onUncaptured?: ((what: string) => void) | undefined;
-  /** For a scheduler in another process, which is asked only with it. */
-  readonly schedulerRuntime?: Runtime;
-}
 
 /** What this core makes of one captured request. */
 interface Remade {
@@ -89,12 +69,7 @@ export class Redecider {
     this.#isOwn = config === undefined;
     const plan = this.#planOf(captured);
     this.#noteUncaptured(plan);
-    if (head.shared === true) options.onUncaptured?.('what other pickers did (--replicas-nats)');
-    if (head.version < CAPTURE_VERSION) {
-      options.onUncaptured?.(
-        `the rules of the earlier Pointsman that wrote version ${head.version}`,
-      );
-    }
+    for (const what of uncapturedUnder(head)) options.onUncaptured?.(what);
     this.#inCharge = inChargeBy(plan);
     const network = noNetwork('a replay');
     this.#picker = new EndpointPicker({
@@ -228,7 +203,7 @@ export class Redecider {
     const { n, r, d: was } = record;
     const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
     const { predicts } = this.#earlier.assign(record, request) ?? this.#inCharge;
-    if (this.#isOwn && this.#take(record, request, remade)) return;
+    if (this.#isOwn && this.#takeDecision(record, request, remade)) return;
     const cycle = this.#picker.decideOnly(request, optionsOf(record), purpose);
     const { all } = cycle;
     const own = cycle.decision;
@@ -252,7 +227,7 @@ export class Redecider {
    * Takes from the capture what another process or a challenger decided, and reserves by it. False
    * where the profiles decided, or the endpoint is not there.
    */
-  #take(record: DecidedRecord, request: InferenceRequest, remade: Remade): boolean {
+  #takeDecision(record: DecidedRecord, request: InferenceRequest, remade: Remade): boolean {
     const { n, d: was } = record;
     if ('error' in was || was.by === undefined) return false;
     const cycle = this.#picker.beginOnly(request, optionsOf(record));

@@ -10,7 +10,8 @@ import type { Expectation } from '../events/journal.ts';
 import type { ReservingLedger } from '../load/ledger.ts';
 import { type Reserved, reserve } from '../load/reserve.ts';
 import type { Cycle } from './cycle.ts';
-import { ReservedRequest, type ReservedRequestParts } from './reserved-request.ts';
+import { ReservedRequest } from './reserved-request.ts';
+import type { ReservedRequestParts } from './reserved-request-parts.ts';
 
 /** The parts of a picker that reservations need. */
 export interface ReserveParts

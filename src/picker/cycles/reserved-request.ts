@@ -1,44 +1,15 @@
 import type { Endpoint, LoadReport } from '../../framework/endpoint.ts';
 import { CONTEXT_WINDOW } from '../../framework/endpoint-attributes.ts';
-import type {
-  Outcome,
-  ResponseHeaderPlugin,
-  ResponseReporter,
-  Routed,
-  Usage,
-} from '../../framework/observer.ts';
+import type { Outcome, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Millis, Timer } from '../../framework/runtime.ts';
-import { type Decision, type ScoredEndpoint, scoredOf } from '../../framework/scheduling.ts';
-import type { Ejector } from '../ejection/ejector.ts';
-import type { EventClock } from '../events/event-clock.ts';
-import type { Ending, RequestObservers } from '../events/request-observers.ts';
-import type { PluginFaults } from '../faults/plugin-faults.ts';
-import type { Reservation } from '../load/endpoint-reservation.ts';
-import type { OpenReservation, OpenReservations } from '../load/open-reservations.ts';
-import type { EndpointPool } from '../pool/endpoint-pool.ts';
+import { type ScoredEndpoint, scoredOf } from '../../framework/scheduling.ts';
+import type { Ending } from '../events/request-observers.ts';
+import type { OpenReservation } from '../load/open-reservations.ts';
 import { addedHeaders, countedUsage, reportedValues } from './answer-additions.ts';
-import type { CachedCounts } from './cached-counts.ts';
 import { headersWithRank, targetsOf } from './rank-destinations.ts';
-
-export interface ReservedRequestParts {
-  readonly routed: Routed;
-  readonly decision: Decision;
-  readonly reservation: Reservation;
-  /** When a response whose end is not seen is taken to end; undefined where it is seen. */
-  readonly endsAt: Millis | undefined;
-  readonly pool: EndpointPool;
-  readonly clock: EventClock;
-  readonly faults: PluginFaults;
-  /** Undefined where reservations are kept until they are released, however old they are. */
-  readonly open: OpenReservations | undefined;
-  readonly ejector: Ejector;
-  readonly cachedCounts: CachedCounts;
-  readonly observers: RequestObservers;
-  readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
-  readonly reporters: readonly ResponseReporter[];
-}
+import type { ReservedRequestParts } from './reserved-request-parts.ts';
 
 /** One routed request. Calls after `done`, and a second first token, have no effect. */
 export class ReservedRequest implements RoutedRequest, OpenReservation {
