@@ -109,6 +109,6 @@ function readText(path: string, read: (path: string) => Buffer = readFileSync): 
       code === 'ENOENT'
         ? `is neither a file nor a built-in configuration${hint}`
         : (knownFileFault(error) ?? `cannot be read: ${messageOf(error)}`);
-    throw new ConfigError('configuration', [{ path, message }]);
+    throw new ConfigError('configuration', [{ path, message }], { cause: error });
   }
 }

@@ -161,10 +161,13 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly issues: readonly ConfigIssue[];
 
-  constructor(source: string, issues: readonly ConfigIssue[]) {
+  constructor(source: string, issues: readonly ConfigIssue[], options?: ErrorOptions) {
     const { shown, more } = firstOf(issues, ISSUES_SHOWN);
     const lines = shown.map(({ path, message }) => `  ${path}: ${message}`);
-    super([`${source}:`, ...lines, ...(more === 0 ? [] : [`  and ${more} more`])].join('\n'));
+    super(
+      [`${source}:`, ...lines, ...(more === 0 ? [] : [`  and ${more} more`])].join('\n'),
+      options,
+    );
     this.issues = issues;
   }
 }

@@ -1,4 +1,5 @@
 import { messageOf } from '../../framework/error.ts';
+import { isSystemFault } from './system-fault.ts';
 import { watchFile } from './watch-file.ts';
 
 // An `import` reads all exports of `node:util`, for which Node loads a part of its assertions.
@@ -23,6 +24,9 @@ export interface Following {
   stop(): Promise<void>;
 }
 
+/** How long after the system has failed the files are read once more. */
+const AGAIN_MS = 1000;
+
 /**
  * Follows files that are read together, such as a certificate and its key. One change causes several
  * events, of which the first that finds it counts.
@@ -33,13 +37,16 @@ export function followFiles<Content>(
 ): Following {
   let used = first;
   let refused: string | undefined;
+  let again: NodeJS.Timeout | undefined;
   const onChange = (): void => {
+    clearTimeout(again);
     try {
       const content = read();
       if (!isDeepStrictEqual(content, used)) use(content);
       used = content;
       refused = undefined;
     } catch (error) {
+      if (isSystemFault(error)) again = setTimeout(onChange, AGAIN_MS).unref();
       const reason = messageOf(error);
       if (reason === refused) return;
       refused = reason;
@@ -51,6 +58,9 @@ export function followFiles<Content>(
   );
   return {
     lastError: () => refused,
-    stop: async () => void (await Promise.all(watches.map((watch) => watch.stop()))),
+    stop: async () => {
+      clearTimeout(again);
+      await Promise.all(watches.map((watch) => watch.stop()));
+    },
   };
 }

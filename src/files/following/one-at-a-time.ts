@@ -6,10 +6,11 @@ const GAP_MS: Millis = 1000;
 
 /**
  * Runs what takes time for each of many events: at once, and then once for all events of a run and
- * of the second after it. `run` must not reject.
+ * of the second after it. `run` must not reject. It says whether it is to be run again without an
+ * event.
  */
 export function oneAtATime(
-  run: () => Promise<void>,
+  run: () => Promise<'again' | 'done'>,
   gap: () => Promise<unknown> = () => delay(GAP_MS, undefined, { ref: false }),
 ): () => void {
   let isRunning = false;
@@ -17,7 +18,7 @@ export function oneAtATime(
   const runAll = async (): Promise<void> => {
     do {
       isAskedAgain = false;
-      await run();
+      if ((await run()) === 'again') isAskedAgain = true;
       await gap();
     } while (isAskedAgain);
     isRunning = false;

@@ -54,16 +54,17 @@ describe('[V361] a long file that is read while the program serves', () => {
 
 describe('changes that come while a file is read', () => {
   function setUp() {
-    const [runs, gaps]: PromiseWithResolvers<void>[][] = [[], []];
+    const runs: PromiseWithResolvers<'again' | 'done'>[] = [];
+    const gaps: PromiseWithResolvers<void>[] = [];
     const next =
-      (list: PromiseWithResolvers<void>[] = []) =>
+      <T>(list: PromiseWithResolvers<T>[]) =>
       () => {
-        const one = Promise.withResolvers<void>();
+        const one = Promise.withResolvers<T>();
         list.push(one);
         return one.promise;
       };
     const change = oneAtATime(next(runs), next(gaps));
-    return { change, runs: runs ?? [], gaps: gaps ?? [] };
+    return { change, runs, gaps };
   }
   const turn = (): Promise<unknown> => new Promise(setImmediate);
 
@@ -71,12 +72,12 @@ describe('changes that come while a file is read', () => {
     const { change, runs, gaps } = setUp();
     for (let n = 0; n < 3; n++) change();
     expect(runs).toHaveLength(1);
-    runs[0]?.resolve();
+    runs[0]?.resolve('done');
     await turn();
     gaps[0]?.resolve();
     await turn();
     expect(runs).toHaveLength(2);
-    runs[1]?.resolve();
+    runs[1]?.resolve('done');
     await turn();
     gaps[1]?.resolve();
     await turn();
@@ -88,12 +89,28 @@ describe('changes that come while a file is read', () => {
   it('[V416] however many come in the second after it, are read once', async () => {
     const { change, runs, gaps } = setUp();
     change();
-    runs[0]?.resolve();
+    runs[0]?.resolve('done');
     await turn();
     for (let n = 0; n < 10; n++) change();
     await turn();
     expect(runs).toHaveLength(1);
     gaps[0]?.resolve();
+    await turn();
+    expect(runs).toHaveLength(2);
+  });
+
+  it('[V553] and nothing more, are read again after a second where the system failed', async () => {
+    const { change, runs, gaps } = setUp();
+    change();
+    runs[0]?.resolve('again');
+    await turn();
+    expect(runs).toHaveLength(1);
+    gaps[0]?.resolve();
+    await turn();
+    expect(runs).toHaveLength(2);
+    runs[1]?.resolve('done');
+    await turn();
+    gaps[1]?.resolve();
     await turn();
     expect(runs).toHaveLength(2);
   });

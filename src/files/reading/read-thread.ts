@@ -40,7 +40,9 @@ function answerOf(worker: Worker): Promise<Answer> {
       resolve(answer);
       void worker.terminate();
     });
-    worker.once('error', (error) => reject(new Error(`cannot be read: ${messageOf(error)}`)));
+    worker.once('error', (cause) =>
+      reject(new Error(`cannot be read: ${messageOf(cause)}`, { cause })),
+    );
     worker.once('exit', (code) => reject(new Error(`cannot be read: the thread ended (${code})`)));
   });
 }

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { ConfigFile } from '../../catalogue/plan.ts';
 import { oneAtATime } from '../../files/following/one-at-a-time.ts';
+import { isSystemFault } from '../../files/following/system-fault.ts';
 import { watchFile } from '../../files/following/watch-file.ts';
 import { messageOf } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
@@ -82,10 +83,10 @@ class FollowedConfig {
     return this.#reloads.lastError;
   }
 
-  async changed(): Promise<void> {
+  async changed(): Promise<'again' | 'done'> {
     const { file, log } = this.#options;
     const [read] = await Promise.allSettled([this.#read()]);
-    if (this.#isStopped) return;
+    if (this.#isStopped) return 'done';
     this.#reloads.attempt(
       () => {
         if (read.status === 'rejected') throw read.reason;
@@ -97,6 +98,7 @@ class FollowedConfig {
           'configuration refused; the previous one continues to decide',
         ),
     );
+    return read.status === 'rejected' && isSystemFault(read.reason) ? 'again' : 'done';
   }
 
   stop(): void {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { fileFault } from '../../../files/file-fault.ts';
 import { oneAtATime } from '../../../files/following/one-at-a-time.ts';
 import { readFollowed } from '../../../files/following/read-followed.ts';
+import { isSystemFault } from '../../../files/following/system-fault.ts';
 import { watchFile } from '../../../files/following/watch-file.ts';
 import { readAside } from '../../../files/reading/read-thread.ts';
 import type { EndpointId } from '../../../framework/endpoint.ts';
@@ -77,26 +78,33 @@ class EndpointsFile {
   }
 
   /** Logs an error and changes nothing where the file cannot be used. */
-  async reload(): Promise<void> {
-    const { path, log } = this.#options;
+  async reload(): Promise<'again' | 'done'> {
+    const { path } = this.#options;
     try {
       const text = readText(this.#file, path);
       if (text === this.#lastText) {
         this.#isUnchanged();
-        return;
+        return 'done';
       }
       const listed = await readAside(ENDPOINTS_THREAD, parseEndpoints, { text, source: path });
       if (!this.#isStopped) this.#apply(text, listed);
+      return 'done';
     } catch (error) {
-      const reason = messageOf(error);
-      // One change causes several events.
-      if (reason === this.lastError || this.#isStopped) return;
-      this.lastError = reason;
-      log.error(
-        { path, error: reason, endpoints: this.#applied.size },
-        'the endpoints file is invalid; the last valid list stays',
-      );
+      if (this.#isStopped) return 'done';
+      this.#refuse(messageOf(error));
+      return isSystemFault(error) ? 'again' : 'done';
     }
+  }
+
+  #refuse(reason: string): void {
+    const { path, log } = this.#options;
+    // One change causes several events.
+    if (reason === this.lastError) return;
+    this.lastError = reason;
+    log.error(
+      { path, error: reason, endpoints: this.#applied.size },
+      'the endpoints file is invalid; the last valid list stays',
+    );
   }
 
   stop(): void {
@@ -130,6 +138,6 @@ function readText(file: string, path: string): string {
     return readFollowed(file, FILE_BYTES_MAX).toString('utf8');
   } catch (error) {
     const message = fileFault(error);
-    throw new ConfigError(path, [{ path: 'file', message }]);
+    throw new ConfigError(path, [{ path: 'file', message }], { cause: error });
   }
 }

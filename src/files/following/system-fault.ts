@@ -1,0 +1,8 @@
+/**
+ * Whether the system is why a file could not be read, and not what is in it: for want of file
+ * descriptors, say. It may go well a moment later, though the file does not change.
+ */
+export function isSystemFault(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return 'code' in error || isSystemFault(error.cause);
+}

@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { eventually } from '../../bench/support/stack.ts';
+import { selfSignedCertificate } from '../../src/runtime/network/server/self-signed-certificate.ts';
+import { startProgram } from '../support/programs/started-program.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'unread-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const write = (name: string, text: Buffer | string): void =>
+  writeFileSync(join(folder, name), text);
+
+async function writeAll(endpoint: string, picker: string): Promise<void> {
+  const { cert, key } = await selfSignedCertificate();
+  write('tls.crt', cert);
+  write('tls.key', key);
+  write('endpoints.yaml', `endpoints: [{name: ${endpoint}, address: 127.0.0.1, port: 9}]`);
+  const profile = `schedulingProfiles: [{name: default, plugins: [{pluginRef: ${picker}}]}]`;
+  write('config.yaml', `plugins: [{type: ${picker}}]\n${profile}`);
+}
+
+/** Sets how many files a process may have open; without a number none that it has not yet. */
+function limitFiles(pid: number, most?: number): void {
+  const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
+  let free = 0;
+  while (open.has(free)) free += 1;
+  execFileSync('prlimit', ['--pid', String(pid), `--nofile=${most ?? free}:`]);
+}
+
+it.skipIf(process.platform !== 'linux')(
+  '[V553] files that change while nothing can be opened count as soon as they can be read',
+  async () => {
+    await writeAll('before', 'random-picker');
+    const ports = ['--host', '127.0.0.1', '--extproc-port', '0', '--metrics-port', '0'];
+    const files = ['--endpoints-file', join(folder, 'endpoints.yaml'), '--cert-path', folder];
+    const config = ['--config', join(folder, 'config.yaml')];
+    const picker = await startProgram(['serve', ...ports, ...files, ...config]);
+    const said = (words: string): number =>
+      picker.lines.filter((line) => line.includes(words)).length;
+    const refusals = [
+      'the endpoints file is invalid',
+      'certificate refused',
+      'configuration refused',
+    ];
+    const adoptions = ['endpoints loaded', 'certificate replaced', 'configuration adopted'];
+    const counts = (): readonly number[] => [...refusals, ...adoptions].map(said);
+    const areCounted = async (...wanted: readonly number[]): Promise<void> => {
+      await eventually(counts, (found) => found.join() === wanted.join(), 2400);
+    };
+    try {
+      await areCounted(0, 0, 0, 1, 0, 0);
+      limitFiles(picker.child.pid ?? 0);
+      await writeAll('after', 'max-score-picker');
+      await areCounted(1, 1, 1, 1, 0, 0);
+      limitFiles(picker.child.pid ?? 0, 1024);
+      await areCounted(1, 1, 1, 2, 1, 1);
+    } finally {
+      await picker.end('SIGKILL');
+    }
+    expect(picker.lines.join()).not.toContain('"level":60');
+  },
+  120_000,
+);
