@@ -145,7 +145,9 @@ function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
     if (values.length !== columns.length) {
       return `${values.length} columns, but the header has ${columns.length}`;
     }
-    const at = (column = ''): string => values[columns.indexOf(column)] ?? '';
+    // Not by a default name: pandas writes its index as a column whose name is empty.
+    const at = (column: string | undefined): string =>
+      column === undefined ? '' : (values[columns.indexOf(column)] ?? '');
     const atMs = wanted.timeMs(at(time));
     const promptTokens = count(at(prompt));
     const outputTokens = count(at(output));

@@ -17,3 +17,17 @@ it('[G184] a field that is null in a trace of Mooncake is as one that is not the
   const undated = JSON.stringify({ timestamp: null, input_length: 700 });
   expect(() => readBytes(undated, { lenient: false })).toThrow(/trace:1: timestamp is missing/);
 });
+
+it('[G261] says that timestamps of a trace of Mooncake look like Unix seconds, which are read as milliseconds', () => {
+  const notesFrom = (timestamp: number): readonly string[] => {
+    const rows = [timestamp, timestamp + 1].map((at) => ({ timestamp: at, input_length: 700 }));
+    const text = rows.map((row) => JSON.stringify({ ...row, output_length: 5 })).join('\n');
+    return readBytes(text, { lenient: false }).notes;
+  };
+  const note =
+    'timestamp begins at 1715299200, which was read as milliseconds: if it is a Unix time in seconds, multiply all by 1000';
+  expect(notesFrom(1_715_299_200)).toEqual([note]);
+  // Milliseconds since 1970, and since the trace began.
+  expect(notesFrom(1_715_299_200_000)).toEqual([]);
+  expect(notesFrom(86_400_000)).toEqual([]);
+});

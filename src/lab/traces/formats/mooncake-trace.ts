@@ -9,6 +9,9 @@ import type { TraceFormat, TraceReader } from '../trace-format.ts';
 /** Tokens in each block that the Mooncake traces hash. */
 const BLOCK_TOKENS = 512;
 
+/** A Unix time in seconds is in this range from 2001 to 2286; one in milliseconds is above it. */
+const UNIX_SECONDS = { from: 1e9, below: 1e10 } as const;
+
 /** Without a value; pandas and others write null for it. */
 function given<T extends z.ZodType>(value: T) {
   return value.nullish().transform((each) => each ?? undefined);
@@ -39,6 +42,7 @@ class MooncakeReader implements TraceReader {
   readonly blockTokens: number = BLOCK_TOKENS;
   /** The arrival of each session's last request so far. */
   readonly #sessions = new Map<string, number>();
+  #firstMs: number | undefined;
 
   readonly read = (line: string): TraceRequest | string => {
     const parsed = parseJson(line, row);
@@ -53,6 +57,7 @@ class MooncakeReader implements TraceReader {
     if (hash_ids.length !== blocks && hash_ids.length > 0) {
       return `hash_ids has ${hash_ids.length} ids, but ${input_length} tokens are ${blocks} blocks of ${BLOCK_TOKENS}`;
     }
+    this.#firstMs ??= atMs;
     if (session !== undefined) this.#sessions.set(session, atMs);
     return {
       atMs,
@@ -64,6 +69,14 @@ class MooncakeReader implements TraceReader {
       ...(session !== undefined && { session }),
       ...(thinkMs !== undefined && { thinkMs }),
     };
+  };
+
+  readonly notes = (): readonly string[] => {
+    const first = this.#firstMs ?? 0;
+    if (first < UNIX_SECONDS.from || first >= UNIX_SECONDS.below) return [];
+    return [
+      `timestamp begins at ${first}, which was read as milliseconds: if it is a Unix time in seconds, multiply all by 1000`,
+    ];
   };
 }
 

@@ -47,6 +47,8 @@ export class TraceCollector {
   #latestMs = Number.NEGATIVE_INFINITY;
   #lastMs = Number.NEGATIVE_INFINITY;
   #sorted = true;
+  /** Whether any request waits for an answer: such turns may be out of order. */
+  #hasTurns = false;
   #line = 1;
 
   constructor(options: CollectOptions) {
@@ -77,6 +79,17 @@ export class TraceCollector {
   /** The requests so far, in the order in which they were added. */
   get table(): RequestTable {
     return this.#requests;
+  }
+
+  /** Whether so many requests are there, and none that comes before the last of them can follow. */
+  hasFirst(count: number): boolean {
+    return this.#requests.length >= count && this.#mayEndEarly;
+  }
+
+  /** Whether later lines have later requests. */
+  get #mayEndEarly(): boolean {
+    const { ordered, lenient } = this.#options;
+    return ordered && !lenient && !this.#hasTurns;
   }
 
   note(sentence: string): void {
@@ -115,7 +128,8 @@ export class TraceCollector {
     if (atMs < this.#lastMs) this.#sorted = false;
     this.#lastMs = atMs;
     // A turn that waits for an answer may come before requests with earlier times.
-    if (thinkMs === undefined) {
+    if (thinkMs !== undefined) this.#hasTurns = true;
+    else {
       if (ordered && atMs < this.#latestMs) {
         const early = Number((this.#latestMs - atMs).toFixed(3));
         this.#mustBeLenient(`at ${atMs} ms, ${early} ms before a request above`, line);
@@ -127,7 +141,10 @@ export class TraceCollector {
     const sinceFirst = { ...request, atMs: wholeMicros(atMs - this.#firstMs) };
     const row = this.#requests.add(sinceFirst, runs);
     if (this.#requests.length > REQUESTS_MAX) {
-      throw new TraceError(source, line, `more than ${REQUESTS_MAX} requests; shorten the trace`);
+      const advice = this.#mayEndEarly
+        ? 'take the first ones with --requests'
+        : 'shorten the trace';
+      throw new TraceError(source, line, `more than ${REQUESTS_MAX} requests; ${advice}`);
     }
     return row;
   }

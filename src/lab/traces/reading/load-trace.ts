@@ -4,7 +4,7 @@ import { isShaped, shapeTrace, type TraceShape } from '../shape-trace.ts';
 import type { Trace, TraceContent } from '../trace.ts';
 import { type ReadOptions, readTrace, readTraceTable } from './read-trace.ts';
 
-export interface LoadOptions extends ReadOptions {
+export interface LoadOptions extends Omit<ReadOptions, 'enough'> {
   readonly shape: TraceShape;
   /** Whether to give each request a session where the trace names none. */
   readonly sessions?: boolean;
@@ -29,8 +29,14 @@ export function loadTraceContent(
 export function loadTrace(path: string, { shape, sessions, ...reading }: LoadOptions): Trace {
   const merged = shape.merge.map((each) => readTrace(each, { lenient: reading.lenient }));
   const random = seededRandom(THIN_SEED).fork('thin');
-  const trace = shapeTrace(readTrace(path, reading), { merged, shape, random });
+  const first = readTrace(path, { ...reading, enough: enoughOf(shape) });
+  const trace = shapeTrace(first, { merged, shape, random });
   return sessions === true ? noted(withSessions(trace)) : trace;
+}
+
+/** How many requests of the file make the shaped trace: all of them, if others come between. */
+function enoughOf({ merge, loop, thin, requests }: TraceShape): number | undefined {
+  return merge.length === 0 && loop === 1 && thin === 1 ? requests : undefined;
 }
 
 function noted(trace: Trace): Trace {

@@ -2,7 +2,7 @@ import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { readBytes } from '../../../../test/make-trace.ts';
 import type { Trace } from '../trace.ts';
-import { readTrace } from './read-trace.ts';
+import { type ReadOptions, readTrace } from './read-trace.ts';
 
 const read = (text: string | Buffer, lenient = false): Trace => readBytes(text, { lenient });
 
@@ -34,6 +34,16 @@ describe('readTrace', () => {
     expect(requests.map(({ promptTokens, outputTokens }) => [promptTokens, outputTokens])).toEqual([
       [374, 44],
       [396, 1],
+    ]);
+  });
+
+  it('[G262] a column without a name, as pandas writes its index, is no model and no session', () => {
+    const header = ',TIMESTAMP,ContextTokens,GeneratedTokens';
+    const rows = '0,2023-11-16 18:15:46.68,374,44\n1,2023-11-16 18:15:46.78,396,44\n';
+    const { requests } = read(`${header}\n${rows}`);
+    expect(requests.map(({ model, session }) => [model, session])).toEqual([
+      ['', undefined],
+      ['', undefined],
     ]);
   });
 
@@ -72,6 +82,18 @@ describe('readTrace', () => {
         /neither a file nor a folder, and a trace may be read more than once: write it into a file/,
       );
     }
+  });
+
+  it('[G263] reads no further than the first requests that are asked for, where they are in order', () => {
+    const text = `${[0, 10, 20, 30].map((at) => mooncake(at)).join('\n')}\nno request`;
+    const first = (options: Partial<ReadOptions>): number =>
+      readBytes(text, { lenient: false, enough: 2, ...options }).requests.length;
+    expect(first({})).toBe(2);
+    // What is sorted may come from anywhere, as may a turn that waits for an answer.
+    expect(first({ lenient: true })).toBe(4);
+    expect(() => first({ enough: 5 })).toThrow('trace:5: not JSON');
+    const turn = JSON.stringify({ timestamp: 5, delay: 5, input_length: 700, output_length: 5 });
+    expect(() => readBytes(`${turn}\n${text}`, { lenient: false, enough: 1 })).toThrow('trace:6');
   });
 
   it('reads what zstd has packed', () => {

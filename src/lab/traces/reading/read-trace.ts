@@ -16,6 +16,11 @@ export interface ReadOptions {
   readonly lenient: boolean;
   /** Name of the format; found by the first line if not given. */
   readonly from?: string | undefined;
+  /**
+   * So many requests are enough: of a format that has them in order, the rest is not read. More may
+   * be returned.
+   */
+  readonly enough?: number | undefined;
 }
 
 /** Reads a trace as `readTraceTable` does, with all its requests as objects. */
@@ -48,7 +53,7 @@ export function readTraceTable(path: string, options: ReadOptions): TraceContent
 }
 
 function parse(chunks: Iterable<Buffer>, source: string, options: ReadOptions): TraceContent {
-  const { lenient, from } = options;
+  const { lenient, from, enough = Number.POSITIVE_INFINITY } = options;
   const { first, all } = firstLineOf(chunks, { source, lenient });
   if (from === undefined && first.text.startsWith('{"e":"capture"')) {
     return readCaptureTrace(source, options);
@@ -68,6 +73,7 @@ function parse(chunks: Iterable<Buffer>, source: string, options: ReadOptions): 
     if (reader.hasHeader === true && piece.line === first.line) continue;
     if ('wrong' in piece) collector.refuse(piece.wrong, piece.line);
     else if (piece.text.trim() !== '') collector.add(reader.read(piece.text), piece.line);
+    if (collector.hasFirst(enough)) break;
   }
   for (const note of reader.notes?.() ?? []) collector.note(note);
   return collector.trace(reader.blockTokens);
