@@ -4,5 +4,10 @@
  */
 export function isSystemFault(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return 'code' in error || isSystemFault(error.cause);
+  const isOfSystem = 'errno' in error || codeOf(error) === 'ERR_WORKER_INIT_FAILED';
+  return isOfSystem || isSystemFault(error.cause);
+}
+
+function codeOf(error: Error): unknown {
+  return 'code' in error ? error.code : undefined;
 }
