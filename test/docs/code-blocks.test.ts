@@ -131,17 +131,15 @@ describe('YAML blocks', () => {
     },
   );
 
-  it('of docs/configuration.md are the files of deploy/examples', () => {
-    const shown = codeBlocks('docs/configuration.md').map(({ code }) => code);
-    for (const name of [
-      'mine.yaml',
-      'fallbacks.yaml',
-      'endpoints.yaml',
-      'pool.yaml',
-      'rule.yaml',
-    ]) {
-      expect(shown).toContain(readText(`deploy/examples/${name}`));
-    }
+  it.each([
+    ['configuration', 'mine.yaml'],
+    ['configuration', 'pool.yaml'],
+    ['configuration', 'rule.yaml'],
+    ['model-servers', 'endpoints.yaml'],
+    ['failing-servers', 'fallbacks.yaml'],
+  ])('of docs/%s.md have the file %s of deploy/examples', (page, name) => {
+    const shown = codeBlocks(`docs/${page}.md`).map(({ code }) => code);
+    expect(shown).toContain(readText(`deploy/examples/${name}`));
   });
 });
 

@@ -19,8 +19,8 @@ function rowsOf(page: string, heading: string): ReadonlyMap<string, string> {
   return new Map([...text.matchAll(/^\| `([^`]+)`.*$/gm)].map(([row, name = '']) => [name, row]));
 }
 
-it('[O351] docs/configuration.md names each known engine, with the series of its load', () => {
-  const rows = rowsOf('docs/configuration.md', '### Metrics of other names');
+it('[O351] docs/model-servers.md names each known engine, with the series of its load', () => {
+  const rows = rowsOf('docs/model-servers.md', '## Metrics of other names');
   const missing = ENGINES.flatMap(({ name, waiting, running, kvUsage }) =>
     [waiting, running, kvUsage].flatMap(([spec]) => {
       const [series = ''] = spec?.split('{') ?? [];
@@ -29,7 +29,7 @@ it('[O351] docs/configuration.md names each known engine, with the series of its
         : [`${name}: ${series}`];
     }),
   );
-  expectNoFault(missing, 'write these engines and series into docs/configuration.md');
+  expectNoFault(missing, 'write these engines and series into docs/model-servers.md');
   expect([...rows.keys()]).toEqual(ENGINES.map(({ name }) => name));
 });
 

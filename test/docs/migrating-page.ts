@@ -56,7 +56,7 @@ The tables below are generated from the code: after a change of a state run \`np
 
 ## What differs in every configuration
 
-- Endpoints that fail are left out until trials succeed ([configuration](configuration.md)); \`ejection: {enabled: false}\` turns it off.
+- Endpoints that fail are left out until trials succeed ([ejection](failing-servers.md)); \`ejection: {enabled: false}\` turns it off.
 - An endpoint without a fresh sample is unknown, not idle.
 ${GENERAL_DIFFERENCES.map((text) => `- ${text}`).join('\n')}
 
