@@ -26,7 +26,7 @@ const FREED_AT_ONCE = 64;
  * use, in which the first blocks of a holding are newer than those behind them.
  *
  * A prompt that nobody shares takes 7 bytes for each block and some 60 beside; each other endpoint
- * that holds it 32 bytes, however long it is. See docs/performance.md.
+ * that holds it 32 bytes, however long it is. See docs/measurements/byte-path.md.
  */
 export class PrefixIndex {
   readonly runs: Runs = new Runs();
