@@ -94,6 +94,22 @@ describe('preparing for a decision', () => {
     expect(faults.counts()).toMatchObject([{ name: 'silent', call: 'prepare', count: 1 }]);
   });
 
+  it('[V554] takes what came while the process stood still for in time', () => {
+    const clock = new SimulatedClock();
+    const faults = new PluginFaults();
+    let readyCalls = 0;
+    let done: () => void = () => undefined;
+    const begin = (ready: () => void): boolean => {
+      done = ready;
+      return true;
+    };
+    waitForAll([{ part: {}, begin }], () => (readyCalls += 1), { faults, clock });
+    // It is read in the turn after that of the timers.
+    clock.setTimer(PREPARATION_MS_MAX, () => done());
+    clock.advanceTo(2 * PREPARATION_MS_MAX);
+    expect([readyCalls, faults.counts()]).toEqual([1, []]);
+  });
+
   it('[V34] counts a plugin that throws as nothing to wait for, and names it', () => {
     const scheduler = {
       prepare: () => {

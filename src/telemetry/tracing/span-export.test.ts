@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { UnsteadyClock } from '../../../test/support/unsteady-clock.ts';
+import type { Clock } from '../../framework/runtime.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
 import type { RequestTrace } from '../requests/trace-context.ts';
 import type { Phase } from './phases-of.ts';
 import { SpanExport } from './span-export.ts';
@@ -9,8 +12,12 @@ const DELAY_MS = 5000;
 const TIMEOUT_MS = 30_000;
 
 /** A collector whose answers the test gives. A batch has one byte for each span. */
-function setUp({ queue = 100, batch = 4 } = {}) {
-  const clock = new SimulatedClock();
+function setUp<Time extends Clock = SimulatedClock>({
+  queue = 100,
+  batch = 4,
+  time = new SimulatedClock() as Clock as Time,
+} = {}) {
+  const clock: Time = time;
   const sent: { readonly spans: number; readonly take: () => void; refuse(why: Error): void }[] =
     [];
   const lines: string[] = [];
@@ -46,6 +53,12 @@ function setUp({ queue = 100, batch = 4 } = {}) {
       0,
     );
   return { spans, add, sent, lines, clock };
+}
+
+function stoodStill(): UnsteadyClock {
+  const clock = new UnsteadyClock(seededRandom(1));
+  clock.pace = 'still';
+  return clock;
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -114,6 +127,18 @@ describe('the export of spans', () => {
     sent[1]?.take();
     await settled();
     expect(spans.counts).toEqual({ exported: 2, failed: 1, dropped: 0 });
+  });
+
+  test('[V554] a batch counts as sent whose answer came while the process stood still', async () => {
+    const { spans, add, sent, lines, clock } = setUp({ batch: 1, time: stoodStill() });
+    add(1);
+    clock.advanceBy(1);
+    clock.pass(TIMEOUT_MS * 10);
+    clock.advanceBy(0);
+    sent[0]?.take();
+    await settled();
+    clock.advanceBy(TIMEOUT_MS * 2);
+    expect([spans.counts, lines]).toEqual([{ exported: 1, failed: 0, dropped: 0 }, []]);
   });
 
   test('[O85] ends with the last spans sent, also where the collector refuses them', async () => {

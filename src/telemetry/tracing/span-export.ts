@@ -1,5 +1,6 @@
 import { messageOf } from '../../framework/error.ts';
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+import { Deadline } from '../../runtime/clock/deadline.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import type { RequestTrace } from '../requests/trace-context.ts';
 import type { Phase } from './phases-of.ts';
@@ -20,7 +21,7 @@ export interface SpanExportOptions {
   /** Sends an `ExportTraceServiceRequest`. Rejects where the collector does not take it. */
   readonly send: (batch: Uint8Array) => Promise<void>;
   readonly batch: TracingPlan['batch'];
-  readonly clock: Pick<Clock, 'setTimer'>;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -110,7 +111,7 @@ export class SpanExport {
     const ended = (error?: unknown): void => {
       if (over) return;
       over = true;
-      timer.cancel();
+      deadline.stop();
       this.#sending = false;
       this.#ended(batch, error);
       this.#sendNext();
@@ -118,7 +119,8 @@ export class SpanExport {
     const timeoutMs = limits.exportTimeoutMillis;
     const late = (): void =>
       ended(new Error(`the collector did not answer within ${timeoutMs} ms`));
-    const timer = clock.setTimer(timeoutMs, late);
+    const deadline = new Deadline(clock, timeoutMs, late);
+    deadline.restart();
     send(batch.bytes).then(
       () => ended(),
       (error: unknown) => ended(error ?? 'no reason was given'),

@@ -140,9 +140,11 @@ class Connecting implements MessageSocket {
 /** Connects within `CONNECT_MS`, or fails as where no peer is there. */
 function connectInTime(at: Place): Socket {
   const socket = connect(at).unref();
-  const tooLate = setTimeout(() => {
+  const giveUp = (): void => {
     if (socket.connecting) socket.destroy(new Error(`no connection within ${CONNECT_MS} ms`));
-  }, CONNECT_MS).unref();
+  };
+  // A connection that came about while this process stood still is kept.
+  const tooLate = setTimeout(() => setImmediate(giveUp), CONNECT_MS).unref();
   return socket.once('close', () => clearTimeout(tooLate));
 }
 

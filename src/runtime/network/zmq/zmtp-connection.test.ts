@@ -80,3 +80,20 @@ it('ends a connection that has no handshake within half a minute, and keeps one 
     vi.useRealTimers();
   }
 });
+
+it('[V554] takes a handshake that came while the process stood still for in time', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const { over, received, stream } = speakWith([GREETING], true);
+    await turn();
+    vi.advanceTimersByTime(31_000);
+    stream.push(READY);
+    await turn();
+    await turn();
+    expect([received, stream.destroyed]).toEqual([['ready'], false]);
+    stream.push(null);
+    await over;
+  } finally {
+    vi.useRealTimers();
+  }
+});

@@ -35,10 +35,12 @@ interface ConnectionOptions extends Pick<MessageSocketOptions, 'kind' | 'topic' 
  */
 export async function speakZmtp(options: ConnectionOptions): Promise<void> {
   const { socket, room } = options;
-  const tooSlow = setTimeout(() => {
-    socket.destroy(new BadPeer(`no handshake within ${HANDSHAKE_MS / 1000} s`));
-  }, HANDSHAKE_MS).unref();
   let isReady = false;
+  const giveUp = (): void => {
+    if (!isReady) socket.destroy(new BadPeer(`no handshake within ${HANDSHAKE_MS / 1000} s`));
+  };
+  // What came while this process stood still is read first.
+  const tooSlow = setTimeout(() => setImmediate(giveUp), HANDSHAKE_MS).unref();
   const mechanism: Mechanism = createMechanism(options, {
     send: (bytes) => void socket.write(bytes),
     ready: () => {

@@ -2,6 +2,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openAccess } from '../../../../../test/support/kubernetes/open-access.ts';
 import { kubernetesReview } from '../../../../serve/admin/kubernetes-review.ts';
@@ -98,6 +100,25 @@ describe('what an API server answers', () => {
     const limits = { bytesMax: 1024, timeoutMs: 20 };
     await expect(api.text({ path: '/' }, limits)).rejects.toThrow('timeout');
     api.close();
+  });
+
+  it('[V554] is in time where it came while this process stood still', async () => {
+    // Where this thread waits, it cannot answer.
+    const program = `const server = require('node:http').createServer((_, response) => response.end('{}'));
+      server.listen(0, '127.0.0.1', () => require('node:worker_threads').parentPort.postMessage(server.address().port));`;
+    const thread = new Worker(program, { eval: true });
+    const [port] = (await once(thread, 'message')) as [number];
+    const api = await connectApi(openAccess(`http://127.0.0.1:${port}`, 'secret'));
+    const limits = { bytesMax: 1024, timeoutMs: 2000 };
+    expect(await api.text({ path: '/' }, limits)).toBe('{}');
+    const answer = api.text({ path: '/' }, limits);
+    // The question has left by then.
+    await turn();
+    await turn();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2500);
+    expect(await answer).toBe('{}');
+    api.close();
+    await thread.terminate();
   });
 
   it('[V340] leads to no other server, which would get the token', async () => {

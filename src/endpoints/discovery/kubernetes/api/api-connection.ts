@@ -1,5 +1,7 @@
 import { getGlobalDispatcher } from 'undici';
 import { BodyTooLargeError, type Millis } from '../../../../framework/runtime.ts';
+import { within } from '../../../../runtime/clock/deadline.ts';
+import { nodeClock } from '../../../../runtime/clock/node-clock.ts';
 import { interimAnswers } from '../../../../runtime/network/client/interim-answers.ts';
 import { readSmallPieces } from '../../../../runtime/network/client/small-reads.ts';
 import type { ApiAccess } from './api-access.ts';
@@ -36,6 +38,7 @@ export interface AnswerLimits {
 
 /** The server sends bookmarks about once a minute, so that quiet watches end, and begin again. */
 const SILENT_MS: Millis = 30_000;
+const CLOCK = nodeClock();
 /** A refusal is read for its message only. */
 const REFUSAL = { bytesMax: 64 * 1024, timeoutMs: 5000 } as const;
 
@@ -72,9 +75,11 @@ export async function connectApi(access: ApiAccess, accept?: string): Promise<Ap
   return {
     open,
     text: async (question, { bytesMax, timeoutMs }) => {
-      const limit = AbortSignal.timeout(timeoutMs);
-      const signal = question.signal ? AbortSignal.any([question.signal, limit]) : limit;
-      return textOf(await open({ ...question, signal }), bytesMax);
+      const { signal = new AbortController().signal } = question;
+      const limit = { clock: CLOCK, limitMs: timeoutMs, signal, what: 'timeout: no whole answer' };
+      return await within(limit, async (own) =>
+        textOf(await open({ ...question, signal: own }), bytesMax),
+      );
     },
     close: () => void own?.destroy(),
   };
