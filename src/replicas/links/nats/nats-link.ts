@@ -6,6 +6,7 @@ import { messageOf } from '../../../framework/error.ts';
 import { MESSAGE_BYTES_MAX } from '../../messages/message.ts';
 import type { LinkEvents, OpenReplicaLink, ReplicaLink } from '../link.ts';
 import { BoundedTransport, type TransportOptions } from './bounded-transport.ts';
+import { keepSubscribed } from './keep-subscribed.ts';
 import { RedialPace } from './redial-pace.ts';
 import { Seal } from './seal.ts';
 
@@ -157,12 +158,10 @@ class NatsLink implements ReplicaLink {
       return 'it is over';
     }
     this.#connection = connection;
-    const callback = (error: Error | null, message: { data: Uint8Array } | null): void => {
-      if (error === null && message !== null) this.#received(message.data);
-    };
     const { subject } = this.#options;
-    connection.subscribe(`${subject}.all`, { callback });
-    connection.subscribe(directTo(subject, this.#id), { callback });
+    for (const each of [`${subject}.all`, directTo(subject, this.#id)]) {
+      keepSubscribed(connection, each, (data) => this.#received(data));
+    }
     this.#found();
     this.#checkSize(connection);
     for await (const status of connection.status()) {
