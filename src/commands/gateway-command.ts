@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { GATEWAY_BOUNDS } from '../gateway/gateway-bounds.ts';
 import { startGateway } from '../gateway/start-gateway.ts';
 import { nodeClock } from '../runtime/clock/node-clock.ts';
+import { watchOpenFiles } from '../runtime/process/open-files.ts';
 import { untilSignal } from '../runtime/process/process-end.ts';
 import { addTimeLimit, atLeastOne, port, wholeNumber } from './options/option-values.ts';
 
@@ -53,15 +54,18 @@ export function gatewayCommand(): Command {
   return addTimes(command)
     .option('--json', 'print the port as one JSON document on stdout once listening', false)
     .action(async (flags: GatewayFlags) => {
+      const clock = nodeClock();
+      const log = (line: string): void => void process.stderr.write(`${line}\n`);
       const gateway = await startGateway({
         host: flags.host,
         port: flags.port,
         extProcAddress: flags.picker,
         extProcTls: !flags.insecure,
         bounds: { ...flags, requestsMax: flags.maxRequests },
-        clock: nodeClock(),
-        log: (line) => process.stderr.write(`${line}\n`),
+        clock,
+        log,
       });
+      watchOpenFiles(clock, log);
       const ended = untilSignal();
       if (flags.json) process.stdout.write(`${JSON.stringify({ port: gateway.port })}\n`);
       const signal = await ended;

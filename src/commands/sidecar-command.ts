@@ -5,6 +5,7 @@ import { ConfigError } from '../framework/error.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { nodeClock } from '../runtime/clock/node-clock.ts';
 import { createLog } from '../runtime/log/log.ts';
+import { watchOpenFiles } from '../runtime/process/open-files.ts';
 import { untilSignal } from '../runtime/process/process-end.ts';
 import { type Readiness } from '../serve/admin/admin-routes.ts';
 import { startAdminServer } from '../serve/admin/admin-server.ts';
@@ -60,7 +61,7 @@ async function run(flags: SidecarFlags): Promise<void> {
 
 interface SidecarPlan {
   readonly options: SidecarOptions;
-  /** What is wrong with the files that are followed. */
+  /** What is wrong with the files that are followed, or why none can be opened. */
   readonly refused: () => readonly string[];
   stop(): Promise<void>;
 }
@@ -73,6 +74,7 @@ async function optionsFrom(flags: SidecarFlags, log: (line: string) => void): Pr
   const moriIo = await moriIoFrom(flags, { clock, log });
   const pool = await serversOf(flags);
   const traces = await tracesFrom(flags, clock);
+  const files = watchOpenFiles(clock, log);
   const options: SidecarOptions = {
     ...legOptions(flags),
     moriIo: moriIo.options,
@@ -96,6 +98,7 @@ async function optionsFrom(flags: SidecarFlags, log: (line: string) => void): Pr
     log,
   };
   const stop = async (): Promise<void> => {
+    files.stop();
     moriIo.stop();
     pool.stop();
     await traces?.stop();
@@ -105,6 +108,7 @@ async function optionsFrom(flags: SidecarFlags, log: (line: string) => void): Pr
     ...refusal('the certificate is refused', serving),
     ...invalid('the certificate', serving),
     ...refusal('the authorities of --tls-ca are refused', authorities),
+    ...[files.trouble() ?? []].flat(),
   ];
   return { options, refused, stop };
 }

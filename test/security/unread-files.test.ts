@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
 import { selfSignedCertificate } from '../../src/runtime/network/server/self-signed-certificate.ts';
+import { limitFiles } from '../support/programs/limit-files.ts';
 import { startProgram } from '../support/programs/started-program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'unread-'));
@@ -19,14 +19,6 @@ async function writeAll(endpoint: string, picker: string): Promise<void> {
   write('endpoints.yaml', `endpoints: [{name: ${endpoint}, address: 127.0.0.1, port: 9}]`);
   const profile = `schedulingProfiles: [{name: default, plugins: [{pluginRef: ${picker}}]}]`;
   write('config.yaml', `plugins: [{type: ${picker}}]\n${profile}`);
-}
-
-/** Sets how many files a process may have open; without a number none that it has not yet. */
-function limitFiles(pid: number, most?: number): void {
-  const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
-  let free = 0;
-  while (open.has(free)) free += 1;
-  execFileSync('prlimit', ['--pid', String(pid), `--nofile=${most ?? free}:`]);
 }
 
 it.skipIf(process.platform !== 'linux')(
@@ -51,15 +43,36 @@ it.skipIf(process.platform !== 'linux')(
     };
     try {
       await areCounted(0, 0, 0, 1, 0, 0);
-      limitFiles(picker.child.pid ?? 0);
+      limitFiles(picker.child.pid);
       await writeAll('after', 'max-score-picker');
       await areCounted(1, 1, 1, 1, 0, 0);
-      limitFiles(picker.child.pid ?? 0, 1024);
+      limitFiles(picker.child.pid, 1024);
       await areCounted(1, 1, 1, 2, 1, 1);
     } finally {
       await picker.end('SIGKILL');
     }
     expect(picker.lines.join()).not.toContain('"level":60');
+  },
+  120_000,
+);
+
+const PROXIES = [
+  ['gateway', ['--insecure', '--port', '0']],
+  ['sidecar', ['--port', '0']],
+] as const;
+
+it.skipIf(process.platform !== 'linux').each(PROXIES)(
+  '[V492] %s says once that it can open nothing',
+  async (command, args) => {
+    const program = await startProgram([command, '--host', '127.0.0.1', ...args]);
+    const said = (): number =>
+      program.lines.filter((line) => line.includes('no further file or connection')).length;
+    try {
+      limitFiles(program.child.pid);
+      await eventually(said, (lines) => lines === 1, 2400);
+    } finally {
+      await program.end('SIGKILL');
+    }
   },
   120_000,
 );

@@ -1,5 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
+import type { Clock } from '../../framework/runtime.ts';
+import { FilesWatchdog } from './files-watchdog.ts';
 
 /**
  * Whether one file more can be opened. Past the limit of the process or the system, libuv closes
@@ -13,4 +15,10 @@ export function canOpenFile(): boolean {
     const { code } = error as NodeJS.ErrnoException;
     return code !== 'EMFILE' && code !== 'ENFILE';
   }
+}
+
+/** Watches this process, for a program whose log is plain lines. */
+export function watchOpenFiles(clock: Clock, log: (line: string) => void): FilesWatchdog {
+  const write = (_fields: unknown, line?: string): void => log(line ?? '');
+  return new FilesWatchdog({ canOpen: canOpenFile, clock, log: { info: write, warn: write } });
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../framework/runtime.ts';
-import { FilesWatchdog } from '../../journal/metrics/process/files-watchdog.ts';
 import { registerGoMemory } from '../../journal/metrics/process/go-memory.ts';
 import { LOOP_DELAY_MAX_MS, LoopWatchdog } from '../../journal/metrics/process/loop-watchdog.ts';
 import { measureLoopDelay } from '../../runtime/clock/loop-delay.ts';
+import { FilesWatchdog } from '../../runtime/process/files-watchdog.ts';
 import { memoryInUse } from '../../runtime/process/memory-limit.ts';
 import { canOpenFile } from '../../runtime/process/open-files.ts';
 import { type Registry, showProcess } from '../../runtime/prom-client.ts';

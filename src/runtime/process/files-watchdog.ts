@@ -1,5 +1,5 @@
-import type { Clock, Millis, Timer } from '../../../framework/runtime.ts';
-import type { Log } from '../../../runtime/log/log.ts';
+import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+import type { Log } from '../log/log.ts';
 
 interface FilesWatchdogOptions {
   /** Whether one file more can be opened now. */
@@ -27,7 +27,7 @@ export class FilesWatchdog {
     this.#timer = options.clock.setTimer(LOOK_MS, () => this.#look());
   }
 
-  /** Why the picker is degraded, as a sentence; undefined while files can be opened. */
+  /** Why the process is degraded, as a sentence; undefined while files can be opened. */
   trouble(): string | undefined {
     return this.#awaited === 0 ? undefined : 'no further file or connection can be opened';
   }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
+import { SimulatedClock } from '../clock/simulated-clock.ts';
 import { FilesWatchdog } from './files-watchdog.ts';
 
 it('[V492] says once that no file can be opened, and once that it is over for a minute', () => {
