@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeEndpoint, makeRouted } from '../../../test/makers.ts';
+import type { Routed } from '../../framework/observer.ts';
 import { DEFAULT_EJECTION } from './ejection-plan.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 
@@ -31,4 +32,19 @@ describe('an ejected endpoint', () => {
     expect(health.trials.size).toBe(0);
     expect(health.progressAt).toBe(1500);
   });
+});
+
+it('owes the first token of a request that was sent in the same moment as one that it has answered', () => {
+  const health = new EndpointHealth(endpoint);
+  const [before, answered, alike, after] = [1000, 1010, 1010, 1020].map((at) =>
+    makeRouted(endpoint, { at }),
+  ) as [Routed, Routed, Routed, Routed];
+  for (const routed of [before, alike, after]) health.awaiting.set(routed, 30);
+  expect(health.oldestOwed?.[0]).toBe(before);
+  health.progressed(answered, 1050);
+  expect(health.oldestOwed?.[0]).toBe(alike);
+  health.progressed(after, 1060);
+  expect(health.oldestOwed?.[0]).toBe(after);
+  health.awaiting.delete(after);
+  expect(health.oldestOwed).toBeUndefined();
 });

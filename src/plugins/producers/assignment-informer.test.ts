@@ -94,6 +94,18 @@ describe('the assignment informer', () => {
     informer.stop();
   });
 
+  it('divides what is left anew when an endpoint goes', () => {
+    const endpoints = [...four];
+    const { informer, division } = setUp({}, endpoints);
+    for (const gone of endpoints.splice(2)) informer.onEndpointRemoved(gone);
+    expect(division()).toBe('short long');
+    // One that comes back is divided anew, too.
+    endpoints.push(four[2] as Endpoint);
+    informer.onEndpointAdded();
+    expect(division().split(' ')).toHaveLength(3);
+    expect(informer.assigned(four[3] as Endpoint)).toBeUndefined();
+  });
+
   it('divides by shares, or by labels, where configured to', () => {
     const shares = [
       { ...CLASSES[0], share: 3 },

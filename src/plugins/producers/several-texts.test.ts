@@ -50,6 +50,18 @@ describe.each<[string, (config: ApproxPrefixConfig) => ApproxPrefixIndex | SentP
     expect(index.size(b)).toBe(12);
   });
 
+  test('gives the blocks of no endpoint but those that it has', () => {
+    const { index } = started();
+    const [, , other] = makePool([{}, {}, {}]) as readonly [Endpoint, Endpoint, Endpoint];
+    index.onRouted(makeRouted(a, { request: makeRequest({ prompt: question(100) }) }));
+    index.addOlderBlocks(other, index.heldBlocks(a, 11));
+    expect([a, b, other].map((each) => index.heldBlocks(each, 11).length > 0)).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
   test('[D471] matches of each text no more than the bound', () => {
     const { index, match } = started({ maxPrefixTokensToMatch: 128 });
     index.onRouted(makeRouted(a, { request: asking(question(100), question(101)) }));

@@ -184,24 +184,47 @@ describe('disagg-profile-handler', () => {
   });
 
   it.each([
-    ['no profile to decode with', {}, { profiles: ['prefill'] }],
-    ['a decider that is not there', { deciders: { prefill: 'x' } }, {}],
-    ['a fallback profile that has failed before', { profiles: { fallback: 'decode' } }, {}],
-    ['a fallback profile that is not there', { profiles: { fallback: 'x' } }, {}],
+    [
+      'no profile to decode with',
+      {},
+      { profiles: ['prefill'] },
+      'schedulingProfiles: has no profile decode, by which the decoding endpoint is picked',
+    ],
+    [
+      'a decider that is not there',
+      { deciders: { prefill: 'x' } },
+      {},
+      'deciders.prefill: x is not the name of a decider in plugins',
+    ],
+    [
+      'a fallback profile that has failed before',
+      { profiles: { fallback: 'decode' } },
+      {},
+      'profiles.fallback: must not be the profile of decode, which found no endpoint before',
+    ],
+    [
+      'a fallback profile that is not there',
+      { profiles: { fallback: 'x' } },
+      {},
+      'profiles.fallback: x is not the name of a profile in schedulingProfiles',
+    ],
     [
       'a fallback profile where prefill comes first',
-      { stageOrder: 'prefill-first', profiles: { fallback: 'encode' } },
-      {},
+      { stageOrder: 'prefill-first', profiles: { fallback: 'whole' } },
+      { profiles: ['decode', 'prefill', 'encode', 'whole'] },
+      'profiles.fallback: needs stageOrder decode-first',
     ],
     [
       'a prefill decider where prefill comes first',
       { stageOrder: 'prefill-first', deciders: { prefill: 'p' } },
       { deciders: { p: true } },
+      'deciders.prefill: cannot be with stageOrder prefill-first',
     ],
-  ])('refuses %s', (_what, parameters, world) => {
-    expect(() => schedule(disaggregationProfiles, parameters, { ran: [], ...world })).toThrow(
-      ConfigError,
-    );
+  ])('refuses %s', (_what, parameters, world, said) => {
+    const refused = (): unknown =>
+      schedule(disaggregationProfiles, parameters, { ran: [], ...world });
+    expect(refused).toThrow(ConfigError);
+    expect(refused).toThrow(said);
   });
 });
 

@@ -96,3 +96,16 @@ describe('a request of another replica whose prompt is computed elsewhere', () =
     expect(claimed(false)).toEqual(['decode', 'decode']);
   });
 });
+
+it('says how long its last message took, and never less than nothing', () => {
+  const clock = new SimulatedClock();
+  const network = new SimulatedNetwork({ clock, delayMs: 1 });
+  const { picker } = startPicker('own', { clock, openLink: network.open });
+  const peer = peerOf(clock, picker);
+  const lags = [30, 7, -5].map((lagMs, at) => {
+    peer.received(100, at, lagMs);
+    return peer.lagMs;
+  });
+  expect(lags).toEqual([30, 7, 0]);
+  expect([peer.counts.bytes, peer.receivedAt]).toEqual([300, 2]);
+});

@@ -18,6 +18,7 @@ it('[G3] makes the answers of a turn one buffer, but for large bodies, which it 
   const mixed = [echo(100), large, TRAILERS, large, echo(0, true)];
   const frames = framesOf(mixed);
   expect(frames.map(({ length }) => length > 50_000)).toEqual([false, true, false, true, false]);
+  expect(framesOf([large]).map(({ length }) => length > 0)).toEqual([true, true]);
   const { pieces } = large as Extract<Answer, { readonly pieces: unknown }>;
   expect([frames[1], frames[3]]).toEqual([pieces[0], pieces[0]]);
   expect(frames[1]).toBe(pieces[0]);
