@@ -3,10 +3,11 @@ import type { Endpoint } from '../../../framework/endpoint.ts';
 import { SCHEDULER_SECONDS, USUAL_SECONDS } from '../page/bucket-bounds.ts';
 import { formerNames, type ShowFormerNames } from '../page/deprecated-names.ts';
 import { counters, eppPage, type Family, histograms } from '../page/family.ts';
-import { createAttemptCells, createRewriteCells } from '../page/label-counters.ts';
 import type { SeriesLimit } from '../page/series-limit.ts';
 import type { Cell, Tally } from '../page/tally.ts';
+import { AttemptCells } from './attempt-cells.ts';
 import { PrefixHits } from './prefix-hits.ts';
+import { createRewriteCells } from './rewrite-cells.ts';
 
 const PLUGIN_LABELS = ['plugin_name', 'plugin_type'];
 
@@ -68,6 +69,7 @@ export function createDecisionFamilies(
   const [lookup, what] = ['kv_cache_index_lookup_latency_seconds', 'Time one look-up took.'];
   shown(lookups, lookup, what, []);
   show(lookups, lookup, formerNames(`llm_d_epp_${lookup}`), []);
+  const attempts = new AttemptCells(registry, limit, { onFolded: onFolded.attempts, show });
   const cycle = 'Time one whole scheduling cycle took.';
   const predicted = 'Prompt tokens thought to be in the prefix cache of the endpoint picked.';
   const reported =
@@ -77,7 +79,8 @@ export function createDecisionFamilies(
     pluginSeconds: ({ extensionPoint: extension_point, type: plugin_type, name: plugin_name }) =>
       pluginSeconds.child({ extension_point, plugin_type, plugin_name }),
     lookupSeconds: () => lookups.child({}),
-    ...createAttemptCells(registry, limit, { onFolded: onFolded.attempts, show }),
+    attempt: (targetModel, endpoint) => attempts.attempt(targetModel, endpoint),
+    forgetEndpoint: (endpoint) => attempts.forgetEndpoint(endpoint),
     rewrite: createRewriteCells(registry, limit, { onFolded: onFolded.rewrites, show }),
     prefixHits: new PrefixHits(registry, show),
     predictedCachedTokens: counter('prefix_predicted_tokens_total', predicted).child({}),

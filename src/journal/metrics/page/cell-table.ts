@@ -1,0 +1,68 @@
+import type { Family, MetricLabels } from './family.ts';
+import type { SeriesLimit } from './series-limit.ts';
+import type { Cell } from './tally.ts';
+
+/** A counter of one line, and the period in which it was last used. */
+interface UsedCell {
+  readonly cell: Cell;
+  usedIn: number;
+}
+
+/** The cells of one family by key, with a bound for all of them. */
+export class CellTable {
+  readonly #cells = new Map<string, UsedCell>();
+  readonly #family: Family<Cell>;
+  readonly #limit: SeriesLimit;
+
+  constructor(family: Family<Cell>, limit: SeriesLimit) {
+    this.#family = family;
+    this.#limit = limit;
+  }
+
+  get size(): number {
+    return this.#cells.size;
+  }
+
+  keys(): Iterable<string> {
+    return this.#cells.keys();
+  }
+
+  find(key: string): Cell | undefined {
+    const found = this.#cells.get(key);
+    if (found !== undefined) found.usedIn = this.#limit.period;
+    return found?.cell;
+  }
+
+  /** Undefined where the limit has no room; `always` makes it even so. */
+  make(key: string, labels: MetricLabels, always: boolean): Cell | undefined {
+    if (!this.#limit.take(1)) {
+      if (!always) return undefined;
+      this.#limit.free(-1);
+    }
+    const cell = this.#family.child(labels);
+    this.#cells.set(key, { cell, usedIn: this.#limit.period });
+    return cell;
+  }
+
+  /** See `SeriesHolder.drop`. */
+  drop(period: number, most: number): number {
+    let dropped = 0;
+    for (const [key, { cell, usedIn }] of this.#cells) {
+      if (dropped === most) break;
+      if (usedIn >= period) continue;
+      this.#forget(key, cell);
+      dropped += 1;
+    }
+    return dropped;
+  }
+
+  dropAll(): void {
+    for (const [key, { cell }] of this.#cells) this.#forget(key, cell);
+  }
+
+  #forget(key: string, cell: Cell): void {
+    this.#family.drop(cell);
+    this.#cells.delete(key);
+    this.#limit.free(1);
+  }
+}
