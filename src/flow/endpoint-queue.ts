@@ -4,7 +4,7 @@ import type { Share } from './fair-shares.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import { dueWithinMs, type Order } from './order.ts';
 
-/** A request in a queue. What is said here of it must not change while it is in one. */
+/** A request in a queue. These fields must not change while it is in one. */
 export interface Queued {
   readonly waiting: Waiting;
   /** The share of its flow. */

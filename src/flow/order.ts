@@ -41,7 +41,7 @@ const SHORT_MS = 20;
 const CLASSES_PER_DOUBLING = 8;
 /** From this response ratio on a request is late: see decision 230. */
 const LATE_RATIO = 100;
-/** Above any ratio. */
+/** The urgency of a request whose deadline is near: above any response ratio. */
 const DUE = 1e9;
 
 const firstCome: Order = {

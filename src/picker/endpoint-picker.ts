@@ -108,8 +108,13 @@ export class EndpointPicker implements Router, BookingRouter {
     for (const each of [ledger, engineModel, ejector, ...subscribers]) pool.observeEndpoints(each);
     const first = this.#createCore(plan);
     for (const observer of first.observers) pool.observeEndpoints(observer);
-    const last = [engineModel, shares, backlog];
-    this.#cores = new ActiveCores(first, { ...parts, subscribers, last, elsewhereObservers });
+    const ownObservers = [engineModel, shares, backlog];
+    this.#cores = new ActiveCores(first, {
+      ...parts,
+      subscribers,
+      ownObservers,
+      elsewhereObservers,
+    });
     this.#preparing = preparing({ ...known, cores: this.#cores, stopwatch });
   }
 

@@ -48,7 +48,7 @@ function learned(outcomeAt: (slot: number) => Outcome, isTold: 'as-it-goes' | 'e
       cachedTokens: 0,
       load: { requests: number % 5, pendingPrefillTokens: 100 * (number % 2), contextTokens: 900 },
       firstTokenVisible: true,
-      newsMs: 100,
+      messageDelayMs: 100,
     };
     elsewhere.events(() => {
       elsewhere.happenedAt(at(0));

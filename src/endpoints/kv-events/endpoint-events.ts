@@ -123,6 +123,7 @@ export class EndpointEvents {
     });
   }
 
+  /** Takes a message of the publisher, whose payload is a batch. */
   receive(topic: string, sequence: number, payload: Uint8Array): void {
     if (topic.length <= TOPIC_CHARS_MAX) this.model = modelIn(topic) ?? this.model;
     this.stats.messages += 1;

@@ -17,7 +17,7 @@ const TYPE = 'models-data-source';
 /** Adapters are loaded by people and controllers: a second later is soon enough. */
 const INTERVAL_MS = 1000;
 const TIMEOUT_MS = 1000;
-/** Thousands of adapters. */
+/** A list of thousands of adapters is not longer. */
 const PAGE_BYTES_MAX = 1024 * 1024;
 /** Requests look through the list, and checking it takes some microseconds for each. */
 const MODELS_MAX = 5000;

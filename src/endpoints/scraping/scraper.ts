@@ -113,7 +113,7 @@ export class Scraper {
 
   /** Returns what it took, in bytes searched. */
   #handle(response: HttpResponse | Error, sampledAt: Millis): number {
-    const useless = this.#uselessness(response);
+    const useless = this.#whyUseless(response);
     const endpoints = [...this.#endpoints.values()];
     if (useless !== undefined || response instanceof Error) {
       if (useless !== undefined) for (const each of endpoints) each.failed(useless);
@@ -126,7 +126,8 @@ export class Scraper {
     return endpoints.reduce((sum, each) => sum + each.workBytes, page.length);
   }
 
-  #uselessness(response: HttpResponse | Error): UselessAnswer | undefined {
+  /** Undefined for an answer that may have metrics. */
+  #whyUseless(response: HttpResponse | Error): UselessAnswer | undefined {
     if (response instanceof BodyTooLargeError) {
       const bound = 'maxPageBytes of the metrics-data-source is the bound';
       return ['too-large', `${response.message}; ${bound}`];

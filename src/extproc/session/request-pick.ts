@@ -74,7 +74,7 @@ export class RequestPick implements Placement {
   begin(read: ReadRequest): void {
     this.#request = read.request;
     read.head.followed?.bodyRead(read.request);
-    if (read.withoutBody === true || !this.#prepares(read)) this.#pick(read);
+    if (read.withoutBody === true || !this.#beginsToPrepare(read)) this.#pick(read);
   }
 
   /** The session is over, or the request is refused: nothing is to be placed any more. */
@@ -99,8 +99,8 @@ export class RequestPick implements Placement {
     this.#session.resume(() => fail(error));
   }
 
-  /** Whether something has to be prepared for the pick: it is made later, or never. */
-  #prepares(read: ReadRequest): boolean {
+  /** Begins what has to be prepared for the pick; true where the pick is made later, or never. */
+  #beginsToPrepare(read: ReadRequest): boolean {
     const { request, body } = read;
     const { router } = this.#options;
     const { prepare } = router;

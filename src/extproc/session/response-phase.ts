@@ -52,7 +52,9 @@ export class ResponsePhase {
   #bodyBytes: number | undefined;
   /** What the end of the answer's text must be like; undefined where it cannot be looked at. */
   #endsLike: 'events' | 'json' | undefined;
-  #brokenOff = false;
+  /** Its text lacks its end. */
+  #lacksEnd = false;
+  /** The proxy has said that the server broke it off. */
   #cut = false;
   #restorer: ModelRestorer | undefined;
   #text: AnswerText | undefined;
@@ -154,9 +156,10 @@ export class ResponsePhase {
     this.complete(routed);
   }
 
+  /** The answer is over: reports its usage, text and outcome, and with it releases the request. */
   complete(routed: RoutedRequest | undefined): void {
     const usage = this.#reportedUsage ?? this.#takeUsage();
-    const failed = (this.#status ?? 200) >= SERVER_ERROR || this.#grpcFailed || this.#brokenOff;
+    const failed = (this.#status ?? 200) >= SERVER_ERROR || this.#grpcFailed || this.#lacksEnd;
     const windowTokens = this.#refused?.end();
     this.#refused = undefined;
     if (windowTokens !== undefined) routed?.windowReported?.(windowTokens);
@@ -187,7 +190,7 @@ export class ResponsePhase {
     const reader = this.#usage;
     this.#usage = undefined;
     if (reader === undefined) return undefined;
-    this.#brokenOff = this.#endsLike !== undefined && reader.lacksEnd?.(this.#endsLike) === true;
+    this.#lacksEnd = this.#endsLike !== undefined && reader.lacksEnd?.(this.#endsLike) === true;
     return reader.take();
   }
 

@@ -207,14 +207,14 @@ export class Session {
     const { newRequestId, follow } = this.#options;
     const head = { id: newRequestId(), path: headers.get(':path') ?? '/', headers };
     this.#head = head;
-    if (endOfStream && this.#respondsTo(headers)) return undefined;
+    if (endOfStream && this.#answersItself(headers)) return undefined;
     if (follow !== undefined) this.#head = { ...head, followed: follow(head, this.#traceparent) };
     this.#pick.onHeaders(this.#head, endOfStream);
     return this.#request.onHeaders(this.#head, endOfStream);
   }
 
-  /** Returns whether the picker itself has answered; the request is over then. */
-  #respondsTo(headers: ReadonlyMap<string, string>): boolean {
+  /** Answers in place of a model server, if it can; then the request is over. Returns whether. */
+  #answersItself(headers: ReadonlyMap<string, string>): boolean {
     const request = { method: headers.get(':method') ?? '', path: headers.get(':path') ?? '/' };
     const local = this.#options.respond?.(request);
     if (local === undefined) return false;

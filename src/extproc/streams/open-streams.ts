@@ -131,7 +131,7 @@ export class OpenStreams {
     const whole = this.heldBytesMax * (1 - FREED_SHARE);
     const goal = Math.max(whole - others, whole / (this.#elsewhere?.threads ?? 1));
     if (this.heldBytes <= goal) return;
-    // One look at each stream, which are all over the memory.
+    // Each stream is read once: they lie in distant places of memory, so that reading one is slow.
     const accounts: StreamAccount[] = [];
     this.forEachNewest((account) => accounts.push(account));
     for (const { heldBytes, owner } of aboveEqualShare(accounts, goal)) {

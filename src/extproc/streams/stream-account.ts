@@ -35,7 +35,7 @@ interface SharedByStreams {
   readonly blocks: MemoryPool;
   readonly requestIds: RequestIds<StreamAccount>;
   heldBytes: number;
-  /** May refuse streams. */
+  /** Refuses streams where all together keep more bytes than they may. */
   keepBudget(): void;
   remove(account: StreamAccount): void;
 }

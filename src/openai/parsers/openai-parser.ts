@@ -110,7 +110,7 @@ export const openaiParser: Parser = suffixParser({
     shapeOf({
       name: 'a speech request',
       promptFields: ['input'],
-      // As of images.
+      // The reference makes no tokens of it, either.
       referenceParts: [],
       required: 'input',
       requiredTypes: ['string'],

@@ -53,9 +53,9 @@ export interface KeptCore {
 export interface ActiveCoresOptions {
   readonly pool: EndpointPool;
   readonly subscribers: readonly JournalSubscriber[];
-  /** Observers of all requests here; each is called after the plugins. */
-  readonly last: readonly RequestObserver[];
-  /** Observers of the requests of other replicas; each is called after `last`. */
+  /** The picker's own observers of all requests here; each is called after the plugins. */
+  readonly ownObservers: readonly RequestObserver[];
+  /** Observers of the requests of other replicas; each is called after `ownObservers`. */
   readonly elsewhereObservers: readonly RequestObserver[];
   readonly faults: PluginFaults;
 }
@@ -105,7 +105,7 @@ export class ActiveCores {
     }
   }
 
-  /** Decides what a challenger has failed to decide. */
+  /** The core in charge, with its observers. It decides what a challenger has failed to decide. */
   get inCharge(): Generation {
     return this.#inCharge;
   }
@@ -213,9 +213,9 @@ export class ActiveCores {
     core: SchedulingCore,
     { beside, challenger }: { beside?: SchedulingCore; challenger?: Challenger } = {},
   ): ActiveGeneration {
-    const { subscribers, last, elsewhereObservers, faults } = this.#options;
+    const { subscribers, ownObservers, elsewhereObservers, faults } = this.#options;
     const parts = new Set([...core.observers, ...(beside?.observers ?? [])]);
-    const plugins = [...parts, ...last];
+    const plugins = [...parts, ...ownObservers];
     const generation = {
       core,
       challenger,

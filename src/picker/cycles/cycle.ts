@@ -72,7 +72,7 @@ export type DecidedCycle = Cycle & {
 /** `decidedBy` of what another picker decided. */
 export const OBSERVED = 'observed';
 
-/** Who decided, for people: a name says nothing of another picker. */
+/** Who decided, in words for people. */
 export function deciderText(decidedBy: string): string {
   return decidedBy === OBSERVED ? 'the observed picker' : decidedBy;
 }

@@ -24,8 +24,8 @@ export interface RequestElsewhere {
   /** What was in flight at the endpoint as the other replica saw it. */
   readonly load: InFlightLoad;
   readonly firstTokenVisible: boolean;
-  /** News of what becomes of it comes within this time. */
-  readonly newsMs: Millis;
+  /** A message about what becomes of it comes within this time. */
+  readonly messageDelayMs: Millis;
 }
 
 export interface ElsewhereOptions {
@@ -99,7 +99,7 @@ export class Elsewhere {
       },
       this.#parts,
     );
-    if (booked.firstTokenVisible) this.#expectFirstToken(reserved, booked.newsMs);
+    if (booked.firstTokenVisible) this.#expectFirstToken(reserved, booked.messageDelayMs);
     return reserved;
   }
 
@@ -133,10 +133,10 @@ export class Elsewhere {
     };
   }
 
-  /** News of a first token takes some time, in which the endpoint would look busy. */
-  #expectFirstToken(reserved: ReservedRequest, newsMs: Millis): void {
+  /** The message of a first token takes some time, in which the endpoint would look busy. */
+  #expectFirstToken(reserved: ReservedRequest, messageDelayMs: Millis): void {
     const leftMs = reserved.expectedTtftMs - (this.#options.parts.clock.now() - reserved.at);
-    reserved.expectUnseen(Math.max(0, leftMs), newsMs);
+    reserved.expectUnseen(Math.max(0, leftMs), messageDelayMs);
   }
 
   /** Nothing changes it, so that all requests of an endpoint have one until its state changes. */

@@ -121,7 +121,7 @@ function filtered(
 }
 
 /**
- * The weighted sum of the scores of each of so many endpoints; undefined where no scorer is left.
+ * The weighted sum of the scores of each of so many endpoints; undefined where the scores of none can be used.
  * Scores that cannot be used are reported, and become undefined.
  */
 function weighted(
@@ -131,14 +131,14 @@ function weighted(
   faults: PluginFaults,
 ): readonly number[] | undefined {
   const totals = zeros(length);
-  let left = 0;
+  let usable = 0;
   for (let at = 0; at < scorers.length; at++) {
     const { weight, scorer } = scorers[at] as WeightedScorer;
     const given = scores[at];
     if (given === undefined) continue;
     const added = given.length === length ? add(given, weight, totals) : 'unusable';
     if (added !== 'unusable') {
-      left += 1;
+      usable += 1;
       if (added === 'clamped') scores[at] = given.map(clampedScore);
       continue;
     }
@@ -152,7 +152,7 @@ function weighted(
       add(scores[before] ?? [], (scorers[before] as WeightedScorer).weight, totals);
     }
   }
-  if (left === 0 && scorers.length > 0) return undefined;
+  if (usable === 0 && scorers.length > 0) return undefined;
   return listOf(totals, length);
 }
 

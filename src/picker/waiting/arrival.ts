@@ -1,9 +1,10 @@
 import type { Placement, RoutedRequest } from '../../framework/routing.ts';
 
 /**
- * The placement of a request for as long as the call lasts that brings it. Time passes within that
- * call, too, so that its endpoint may have room before the call returns; and a caller that is told
- * before it knows that the request waits would wait for ever.
+ * The placement of a request that waits. It keeps what becomes of the request until the call that
+ * brought the request returns, and then gives it as the result of that call: time passes within the
+ * call, too, so its endpoint may have room before the call returns, and the caller does not know yet
+ * that the request waits.
  */
 export class Arrival implements Placement {
   readonly #placement: Placement;
@@ -30,7 +31,7 @@ export class Arrival implements Placement {
   }
 
   /**
-   * To be called last in the call. Undefined where the request waits: its placement is told later.
+   * To be called last in the call. Undefined where the request waits: its placement is called later.
    * Throws what the request is refused with.
    */
   returns(): RoutedRequest | undefined {

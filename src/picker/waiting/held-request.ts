@@ -27,7 +27,7 @@ export interface HeldRequest extends Queued {
   readonly options: RouteOptions;
   /** By it the caller names the request. */
   readonly placement: Placement;
-  /** It is told what becomes of the request. */
+  /** Gets what becomes of the request. */
   readonly arrival: Arrival;
   /** Undefined where it could not be decided. */
   target: Target | undefined;

@@ -58,8 +58,8 @@ interface PeerRequestsParts {
   /** Whether what this peer says of requests at the address is doubted. */
   readonly isDoubted: (address: string) => boolean;
   readonly counts: RequestCounts;
-  /** How long news of a request may take. */
-  readonly newsMs: () => Millis;
+  /** How long a message about a request may take. */
+  readonly messageDelayMs: () => Millis;
 }
 
 /** The requests of one other replica, which are booked here. */
@@ -141,8 +141,17 @@ export class PeerRequests {
   ): RequestElsewhere {
     const { number, cachedTokens, load, firstTokenVisible } = entry;
     const request = peerRequest(this.#parts.peerId, entry, prompt);
-    const newsMs = this.#parts.newsMs();
-    return { number, request, endpoint, prefill, cachedTokens, load, firstTokenVisible, newsMs };
+    const messageDelayMs = this.#parts.messageDelayMs();
+    return {
+      number,
+      request,
+      endpoint,
+      prefill,
+      cachedTokens,
+      load,
+      firstTokenVisible,
+      messageDelayMs,
+    };
   }
 
   /** Takes what a prompt or an answer has become. */

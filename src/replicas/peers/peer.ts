@@ -80,7 +80,7 @@ export class Peer implements Claimant {
       peerId: id,
       isDoubted: (address) => parts.doubts.isDoubted(this, address),
       counts: this.counts,
-      newsMs: () => INTERVALS * parts.intervalMs + this.#delays.spreadMs,
+      messageDelayMs: () => INTERVALS * parts.intervalMs + this.#delays.spreadMs,
     });
     this.#receivedAt = now;
   }

@@ -40,13 +40,13 @@ export class ServingState {
     return `the pool’s appProtocol is ${HTTP}, and ${parser} reads only gRPC: make it kubernetes.io/h2c`;
   }
 
-  /** This health service says it from now on. */
+  /** From now on this health service says whether the picker serves. */
   attach(health: Health): void {
     this.#health = health;
     this.#report();
   }
 
-  /** No health service says it any more: the server drains. */
+  /** The server drains: no health service says any more whether the picker serves. */
   detach(): void {
     this.#health = undefined;
   }

@@ -66,6 +66,7 @@ export class CacheView {
     this.#weights.push(options.tierWeights.get(ACCELERATOR) ?? 1);
   }
 
+  /** Forgets all blocks. `knowledge` says what is known from then on. */
   reset(knowledge: Knowledge): void {
     this.blocks.clear();
     this.knowledge = knowledge;

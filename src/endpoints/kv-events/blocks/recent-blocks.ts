@@ -33,7 +33,7 @@ export class RecentBlocks {
     this.#old = new EndpointBlocks(this.#index, BLOCKS_MAX);
   }
 
-  /** Forgets all for ever. */
+  /** Forgets all blocks, and gives their room in the index back. Call it last. */
   stop(): void {
     this.#young.remove();
     this.#old.remove();

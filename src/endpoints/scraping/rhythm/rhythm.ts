@@ -38,7 +38,7 @@ export type Interval = Millis | 'adaptive';
 
 export interface RhythmOptions {
   readonly interval: Interval;
-  /** As of `Runtime`. */
+  /** See `Runtime.busyShare`. */
   readonly busyShare?: (() => number) | undefined;
 }
 

@@ -50,7 +50,7 @@ export class Flow {
     this.#offered.add(item);
   }
 
-  /** Ends a pass. */
+  /** Ends a pass: its requests can be offered again. */
   takeBack(): void {
     for (const item of this.#offered) this.#items.update(item);
     this.#offered.clear();
