@@ -18,10 +18,13 @@ import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { makeRequest } from '../makers.ts';
 import { PROGRAM } from '../support/programs/program.ts';
+import { RunsInTurn } from '../support/programs/runs-in-turn.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-redecide-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+const runs = new RunsInTurn();
+afterAll(() => runs.stop());
 const command = await exampleOrSkip('typescript');
 
 const REQUESTS = 200;
@@ -97,18 +100,9 @@ function configured(name: string, scheduler: string): string {
 }
 
 /** Exit code 1 says that decisions differ. */
-function differing(error: { readonly code?: number; readonly stdout: string }): {
-  readonly stdout: string;
-} {
-  if (error.code === 1) return error;
-  throw error as unknown as Error;
-}
-
-/** Runs asynchronously, because this process may have to serve. */
 async function redecided(captured: string, ...args: readonly string[]): Promise<Printed> {
-  const run = promisify(execFile);
-  const command = [PROGRAM, 'redecide', captured, '--json', ...args];
-  const { stdout } = await run(process.execPath, command).catch(differing);
+  const { code, stdout, stderr } = await runs.run(['redecide', captured, '--json', ...args]);
+  expect([0, 1], stderr).toContain(code);
   return JSON.parse(stdout) as Printed;
 }
 
@@ -135,13 +129,7 @@ describe('pointsman redecide', () => {
       const damaged = text.replace(was, is);
       expect(damaged).not.toBe(text);
       writeFileSync(path, damaged);
-      const { code, stderr } = (await promisify(execFile)(process.execPath, [
-        PROGRAM,
-        'redecide',
-        path,
-      ]).catch(
-        (error: unknown) => error as { readonly code: number; readonly stderr: string },
-      )) as { readonly code?: number; readonly stderr: string };
+      const { code, stderr } = await runs.run(['redecide', path]);
       expect(stderr).toMatch(message);
       expect(stderr).not.toContain('    at ');
       expect(code).toBe(2);

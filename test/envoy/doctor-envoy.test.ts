@@ -10,7 +10,9 @@ import {
   type Diagnosis,
   diagnosed,
   doctor,
+  doctorAlone,
   type Edit,
+  endDoctor,
   FILTER,
   HTTP_OPTIONS,
   HTTP2,
@@ -25,6 +27,7 @@ import {
 } from '../support/doctor-bed.ts';
 
 const binary = await envoyBinary();
+afterAll(endDoctor);
 const ports = z.object({ extProcPort: z.int(), metricsPort: z.int() });
 
 const KEEPALIVE = [...PICKER, ...HTTP2, 'http2_protocol_options', 'connection_keepalive'];
@@ -271,8 +274,8 @@ describe.skipIf(binary === undefined)('pointsman doctor beside a real Envoy', ()
 describe('pointsman doctor without what it asks', () => {
   it('[O187] looks at the picker of this machine without options, and says what did not answer', async () => {
     // Something may answer at that port of this machine.
-    expect((await doctor()).text).toContain('127.0.0.1:9090');
-    const dead = await doctor('--envoy', '127.0.0.1:1');
+    expect((await doctorAlone()).text).toContain('127.0.0.1:9090');
+    const dead = await doctorAlone('--envoy', '127.0.0.1:1');
     expect(dead.code).toBe(1);
     expect(dead.text).toContain('no answer from 127.0.0.1:1');
   });

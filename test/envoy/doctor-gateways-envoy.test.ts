@@ -8,6 +8,7 @@ import {
   ACCESS_LOG,
   doctor,
   type Edit,
+  endDoctor,
   FILTER,
   LOG_CLUSTER,
   PICKER,
@@ -31,6 +32,7 @@ import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 /** Envoy as gateways configure it; what the doctor says of it is compared with what it does. */
 
 const binary = await envoyBinary();
+afterAll(endDoctor);
 const ISTIO_CLUSTER = 'outbound|9002||pool-epp.default.svc.cluster.local';
 
 const asked = {

@@ -9,6 +9,7 @@ import {
 } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
 import { PROGRAM } from './programs/program.ts';
+import { RunsInTurn } from './programs/runs-in-turn.ts';
 
 /** What `pointsman doctor` prints, and its exit code. */
 export interface Diagnosis {
@@ -16,7 +17,23 @@ export interface Diagnosis {
   readonly text: string;
 }
 
-export function doctor(...flags: readonly string[]): Promise<Diagnosis> {
+let runs: RunsInTurn | undefined;
+
+/** In a process that has the modules already, until `endDoctor`. */
+export async function doctor(...flags: readonly string[]): Promise<Diagnosis> {
+  runs ??= new RunsInTurn();
+  const { code, stdout, stderr } = await runs.run(['doctor', ...flags]);
+  if (code === undefined) throw new Error('a run has no code before its end');
+  return { code, text: stdout + stderr };
+}
+
+export async function endDoctor(): Promise<void> {
+  await runs?.stop();
+  runs = undefined;
+}
+
+/** In a process of its own, which has to end by itself. */
+export function doctorAlone(...flags: readonly string[]): Promise<Diagnosis> {
   return new Promise((resolve) => {
     execFile(process.execPath, [PROGRAM, 'doctor', ...flags], (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), text: stdout + stderr });
