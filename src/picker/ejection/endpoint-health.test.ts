@@ -48,3 +48,11 @@ it('owes the first token of a request that was sent in the same moment as one th
   health.awaiting.delete(after);
   expect(health.oldestOwed).toBeUndefined();
 });
+
+it('counts failures anew after an ejection, so that the next one does not eject it again', () => {
+  const health = ejectedAt0();
+  health.consecutiveFailures = plan.consecutiveFailures;
+  health.comeBack(1500);
+  expect(health.ejected).toBeUndefined();
+  expect(health.consecutiveFailures).toBe(0);
+});
