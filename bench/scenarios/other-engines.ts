@@ -1,5 +1,5 @@
 import type { ServerSpec } from '../../src/lab/simulate/pool-spec.ts';
-import { speedUp, type Workload } from '../../src/lab/traces/workload.ts';
+import { inMemory, speedUp, type Workload } from '../../src/lab/traces/workload.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import type { EngineRules } from '../other-engine/other-engine.ts';
 import { OtherServer } from '../other-engine/other-server.ts';
@@ -68,7 +68,7 @@ export function otherScenario(name: string): Scenario | undefined {
       const { workload, pool } = drawn.build(seed, size);
       const factor = load / loadOf(workload, { servers: pool.servers.length, timing });
       return {
-        workload: speedUp(workload, factor),
+        workload: inMemory(speedUp(workload, factor)),
         pool,
         createServer: (spec: ServerSpec, parts) =>
           new OtherServer(spec, parts, { ...timing, kvTokens: spec.kvTokens }),

@@ -1,6 +1,6 @@
 import { uniformPool } from '../../src/lab/simulate/pool-spec.ts';
 import { readTrace } from '../../src/lab/traces/reading/read-trace.ts';
-import { jittered, speedUp, type Workload } from '../../src/lab/traces/workload.ts';
+import { inMemory, jittered, speedUp, type Workload } from '../../src/lab/traces/workload.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { studyServer } from './pools.ts';
 import type { Scenario, ScenarioSize } from './scenario.ts';
@@ -33,7 +33,7 @@ function replay(
       const part = size === 'small' ? requests.slice(0, SMALL) : requests;
       const shifted = jittered({ blockTokens, requests: part }, seededRandom(seed), SPREAD_MS);
       return {
-        workload: speedUp(shifted, speed),
+        workload: inMemory(speedUp(shifted, speed)),
         pool: uniformPool(servers, studyServer(kvTokens)),
       };
     },

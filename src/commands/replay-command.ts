@@ -17,7 +17,7 @@ import { STUDY_OBJECTIVE } from '../lab/run-summary/service-objective.ts';
 import { verdictOf } from '../lab/run-summary/verdict.ts';
 import { loadTrace } from '../lab/traces/reading/load-trace.ts';
 import { readingOf } from '../lab/traces/trace.ts';
-import { speedUp } from '../lab/traces/workload.ts';
+import { inMemory, speedUp } from '../lab/traces/workload.ts';
 import { needPackages } from '../runtime/need-packages.ts';
 import { above0, atLeastOne, wholeNumber } from './options/option-values.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
@@ -113,7 +113,7 @@ async function replayAll(flags: ReplayFlags, signal: AbortSignal): Promise<reado
   const trace = loadTrace(flags.trace, { ...loadOptionsOf(flags), sessions: closedLoop });
   const { blockTokens, requests } = trace;
   writeReading(readingOf(trace));
-  const workload = speedUp({ blockTokens, requests, closedLoop }, speed);
+  const workload = inMemory(speedUp({ blockTokens, requests, closedLoop }, speed));
   const salt = flags.salt ?? String(randomInt(2 ** 31));
   const replays: Replayed[] = [];
   for (const [index, url] of flags.target.entries()) {

@@ -1,7 +1,7 @@
-import { BINS, binLength, binOf, rateOf } from './hit-ladder.ts';
-import type { RequestResult, SimulationResult } from './run-result.ts';
+import { BINS, binLength, binOf, HitCounts } from './hit-ladder.ts';
+import type { RequestResults, SimulationResult } from './run-result.ts';
 import { tpotOf } from './service-objective.ts';
-import { quantile, sorted } from './statistics.ts';
+import { quantile } from './statistics.ts';
 
 /** The data of a run's charts. Times are in milliseconds. */
 export interface SimulationCurves {
@@ -24,23 +24,33 @@ export function curvesOf(
   { requests }: Pick<SimulationResult, 'requests'>,
   { servers }: { readonly servers: readonly unknown[] },
 ): SimulationCurves {
-  const served = requests.filter(({ completed }) => completed);
   const binMs = binLength(requests.at(-1)?.request.atMs ?? 0);
   const load = servers.map(() => zeros());
-  for (const { server, request, cachedTokens } of served) {
+  const hits = new HitCounts(binMs);
+  const column = (): Float64Array => new Float64Array(requests.length);
+  const [ttft, tpot, e2e] = [column(), column(), column()];
+  let served = 0;
+  for (const each of requests) {
+    if (!each.completed) continue;
+    const { server, request, cachedTokens } = each;
+    ttft[served] = each.ttftMs;
+    tpot[served] = tpotOf(each);
+    e2e[served] = each.e2eMs;
+    served += 1;
+    hits.add(request, cachedTokens);
     const row = load[server];
     if (row === undefined) continue;
     const bin = binOf(request.atMs, binMs);
     row[bin] = (row[bin] ?? 0) + request.promptTokens - cachedTokens + request.outputTokens;
   }
-  const asked = served.map(({ request }) => request);
-  const cached = served.map(({ cachedTokens }) => cachedTokens);
+  const percentiles = (values: Float64Array): readonly number[] =>
+    hundredths(values.subarray(0, served).sort());
   return {
-    ttft: hundredths(served.map(({ ttftMs }) => ttftMs)),
-    tpot: hundredths(served.map(tpotOf)),
-    e2e: hundredths(served.map(({ e2eMs }) => e2eMs)),
+    ttft: percentiles(ttft),
+    tpot: percentiles(tpot),
+    e2e: percentiles(e2e),
     binMs,
-    hitRate: rateOf(asked, cached, binMs).spans,
+    hitRate: hits.rate().spans,
     waiting: waitingOf(requests, binMs),
     load,
   };
@@ -51,7 +61,7 @@ function zeros(): number[] {
 }
 
 /** The sum over all requests of the time that they wait in each bin, divided by its length. */
-function waitingOf(requests: readonly RequestResult[], binMs: number): readonly number[] {
+function waitingOf(requests: RequestResults, binMs: number): readonly number[] {
   const waiting = zeros();
   for (const { request, ttftMs, e2eMs } of requests) {
     const from = request.atMs;
@@ -64,7 +74,6 @@ function waitingOf(requests: readonly RequestResult[], binMs: number): readonly 
   return waiting;
 }
 
-function hundredths(values: readonly number[]): readonly number[] {
-  const ascending = sorted(values);
+function hundredths(ascending: Float64Array): readonly number[] {
   return Array.from({ length: 101 }, (_, percent) => quantile(ascending, percent / 100));
 }

@@ -1,6 +1,7 @@
 import type { Millis } from '../../framework/runtime.ts';
-import type { TraceRequest } from '../traces/trace.ts';
-import type { Workload } from '../traces/workload.ts';
+import { sizesIn } from '../traces/request-table.ts';
+import type { TraceRequest, TraceRequests } from '../traces/trace.ts';
+import type { WorkloadContent } from '../traces/workload.ts';
 import { sum } from './statistics.ts';
 
 /** Number of equal parts of a trace for which the charts of a run have values. */
@@ -44,7 +45,7 @@ export interface HitLadder {
  * an eviction policy that knows the future finds more, and so does another order of requests.
  */
 export function hitLadder(
-  { requests, blockTokens }: Workload,
+  { requests, blockTokens }: WorkloadContent,
   pool: { readonly servers: readonly { readonly kvTokens: number }[] } | undefined,
   binMs: number,
 ): HitLadder {
@@ -52,7 +53,7 @@ export function hitLadder(
   const all = blocksOf && sum(blocksOf);
   const keys = keysOf(requests);
   const through = (sizes: readonly number[]): HitRate =>
-    rateOf(requests, cachedTokens({ requests, blockTokens }, keys, sizes), binMs);
+    hitRateOf({ requests, blockTokens }, { keys, sizes, binMs });
   return {
     ideal: through([Number.POSITIVE_INFINITY]),
     capacityLimited: all === undefined ? undefined : through([all]),
@@ -60,29 +61,39 @@ export function hitLadder(
   };
 }
 
-/** The share of the prompt tokens that were cached: `cached` has a number of tokens per request. */
-export function rateOf(
-  requests: readonly TraceRequest[],
-  cached: readonly number[],
-  binMs: number,
-): HitRate {
-  const asked = Array.from({ length: BINS }, () => 0);
-  const hits = Array.from({ length: BINS }, () => 0);
-  requests.forEach(({ atMs, promptTokens }, at) => {
-    const bin = binOf(atMs, binMs);
-    asked[bin] = (asked[bin] ?? 0) + promptTokens;
-    hits[bin] = (hits[bin] ?? 0) + (cached[at] ?? 0);
-  });
-  return {
-    overall: sum(hits) / Math.max(1, sum(asked)),
-    spans: asked.map((tokens, bin) => (tokens === 0 ? Number.NaN : (hits[bin] ?? 0) / tokens)),
-  };
+/** Counts by bin how many prompt tokens were asked for, and how many of them were cached. */
+export class HitCounts {
+  readonly #binMs: Millis;
+  readonly #asked = new Float64Array(BINS);
+  readonly #hits = new Float64Array(BINS);
+
+  constructor(binMs: Millis) {
+    this.#binMs = binMs;
+  }
+
+  add(
+    { atMs, promptTokens }: Pick<TraceRequest, 'atMs' | 'promptTokens'>,
+    cachedTokens: number,
+  ): void {
+    const bin = binOf(atMs, this.#binMs);
+    this.#asked[bin] = (this.#asked[bin] ?? 0) + promptTokens;
+    this.#hits[bin] = (this.#hits[bin] ?? 0) + cachedTokens;
+  }
+
+  rate(): HitRate {
+    return {
+      overall: sum(this.#hits) / Math.max(1, sum(this.#asked)),
+      spans: Array.from(this.#asked, (tokens, bin) =>
+        tokens === 0 ? Number.NaN : (this.#hits[bin] ?? 0) / tokens,
+      ),
+    };
+  }
 }
 
 /** A number for each block: the same for the same model, place and id. */
-function keysOf(requests: readonly TraceRequest[]): readonly (readonly number[])[] {
+function keysOf(requests: TraceRequests): readonly (readonly number[])[] {
   const numbers = new Map<string, number>();
-  return requests.map(({ blockIds, model }) =>
+  return Array.from(requests, ({ blockIds, model }) =>
     blockIds.map((id, place) => {
       const key = `${model} ${place} ${id}`;
       const known = numbers.get(key) ?? numbers.size;
@@ -92,32 +103,52 @@ function keysOf(requests: readonly TraceRequest[]): readonly (readonly number[])
   );
 }
 
-/** For each request, the tokens of its prompt that one of the caches had. `sizes` are in blocks. */
-function cachedTokens(
-  { requests, blockTokens }: Workload,
-  keys: readonly (readonly number[])[],
-  sizes: readonly number[],
-): readonly number[] {
+interface Caches {
+  /** The blocks of each prompt. */
+  readonly keys: readonly (readonly number[])[];
+  /** In blocks. */
+  readonly sizes: readonly number[];
+  readonly binMs: Millis;
+}
+
+/** The share of the prompt tokens that one of the caches had. */
+function hitRateOf(
+  { requests, blockTokens }: WorkloadContent,
+  { keys, sizes, binMs }: Caches,
+): HitRate {
   const caches = sizes.map((blocksMax) => new LruCache(blocksMax));
-  return requests.map(({ promptTokens }, at) => {
+  const counts = new HitCounts(binMs);
+  let at = 0;
+  for (const request of sizesIn(requests)) {
     const blocks = keys[at] ?? [];
-    let best: LruCache | undefined;
-    let matched = 0;
-    let most = Number.NEGATIVE_INFINITY;
-    for (const cache of caches) {
-      const match = cache.match(blocks);
-      // Without the evictions, a beginning that all prompts share would draw them all to one cache.
-      const worth = match - cache.evictions(blocks.length - match);
-      if (worth < most || (worth === most && best !== undefined && !cache.isFreerThan(best))) {
-        continue;
-      }
-      most = worth;
-      matched = match;
-      best = cache;
+    const { cache, matched } = cacheFor(blocks, caches);
+    cache?.use(blocks, at);
+    counts.add(request, Math.min(request.promptTokens, matched * blockTokens));
+    at += 1;
+  }
+  return counts.rate();
+}
+
+/** The cache that has most of the prompt and evicts least for it, and how many blocks it has. */
+function cacheFor(
+  blocks: readonly number[],
+  caches: readonly LruCache[],
+): { readonly cache: LruCache | undefined; readonly matched: number } {
+  let best: LruCache | undefined;
+  let matched = 0;
+  let most = Number.NEGATIVE_INFINITY;
+  for (const cache of caches) {
+    const match = cache.match(blocks);
+    // Without the evictions, a beginning that all prompts share would draw them all to one cache.
+    const worth = match - cache.evictions(blocks.length - match);
+    if (worth < most || (worth === most && best !== undefined && !cache.isFreerThan(best))) {
+      continue;
     }
-    best?.use(blocks, at);
-    return Math.min(promptTokens, matched * blockTokens);
-  });
+    most = worth;
+    matched = match;
+    best = cache;
+  }
+  return { cache: best, matched };
 }
 
 class LruCache {

@@ -3,7 +3,7 @@ import type { TraceRequest } from '../traces/trace.ts';
 
 /** What became of one request. Times count from its arrival; in simulations they are virtual. */
 export interface RequestResult {
-  readonly request: TraceRequest;
+  readonly request: Pick<TraceRequest, 'atMs' | 'promptTokens' | 'outputTokens'>;
   /** Index into the pool's servers: the server that answered, or the last one that was tried. */
   server: number;
   attempts: number;
@@ -14,6 +14,17 @@ export interface RequestResult {
   completed: boolean;
 }
 
+/** What became of a request, and all that the trace says of it. */
+export interface WholeResult extends RequestResult {
+  readonly request: TraceRequest;
+}
+
+/** Results in an array, or in a table that makes each when it is asked for. */
+export type RequestResults = Pick<
+  readonly RequestResult[],
+  'length' | 'at' | typeof Symbol.iterator
+>;
+
 /** The part of the decisions that a scheduler in place of the profiles made. */
 export interface SchedulerShare {
   readonly decided: number;
@@ -22,10 +33,16 @@ export interface SchedulerShare {
 }
 
 export interface SimulationResult {
-  readonly requests: readonly RequestResult[];
+  /** In the order of arrival. */
+  readonly requests: RequestResults;
   /** Until the last request ended. */
   readonly durationMs: Millis;
   readonly preemptions: number;
   /** Only where there is one. */
   readonly scheduler?: SchedulerShare;
+}
+
+/** The result of a simulation that keeps its requests. */
+export interface WholeSimulation extends SimulationResult {
+  readonly requests: readonly WholeResult[];
 }

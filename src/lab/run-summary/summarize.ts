@@ -1,6 +1,6 @@
 import type { SimulationResult } from './run-result.ts';
 import { isGood, type ServiceObjective, STUDY_OBJECTIVE, tpotOf } from './service-objective.ts';
-import { mean, quantile, sorted, sum } from './statistics.ts';
+import { mean, quantile } from './statistics.ts';
 
 /** The figures of a run by which policies are compared. Times are in milliseconds. */
 export interface SimulationSummary {
@@ -25,21 +25,30 @@ export function summarize(
   { requests, preemptions }: SimulationResult,
   objective: ServiceObjective = STUDY_OBJECTIVE,
 ): SimulationSummary {
-  const served = requests.filter(({ completed }) => completed);
-  const ttfts = sorted(served.map(({ ttftMs }) => ttftMs));
-  const good = served.filter((each) => isGood(each, objective));
+  const ttftMs = new Float64Array(requests.length);
+  const sums = { tpotMs: 0, e2eMs: 0, cachedTokens: 0, promptTokens: 0 };
+  let [served, good] = [0, 0];
+  for (const each of requests) {
+    if (!each.completed) continue;
+    ttftMs[served] = each.ttftMs;
+    served += 1;
+    if (isGood(each, objective)) good += 1;
+    sums.tpotMs += tpotOf(each);
+    sums.e2eMs += each.e2eMs;
+    sums.cachedTokens += each.cachedTokens;
+    sums.promptTokens += each.request.promptTokens;
+  }
+  const ttfts = ttftMs.subarray(0, served).sort();
   return {
     requests: requests.length,
-    failed: requests.length - served.length,
+    failed: requests.length - served,
     ttftMeanMs: mean(ttfts),
     ttftP50Ms: quantile(ttfts, 0.5),
     ttftP99Ms: quantile(ttfts, 0.99),
-    tpotMeanMs: mean(served.map(tpotOf)),
-    e2eMeanMs: mean(served.map(({ e2eMs }) => e2eMs)),
-    goodput: good.length / Math.max(1, requests.length),
-    hitRate:
-      sum(served.map(({ cachedTokens }) => cachedTokens)) /
-      Math.max(1, sum(served.map(({ request }) => request.promptTokens))),
+    tpotMeanMs: sums.tpotMs / served,
+    e2eMeanMs: sums.e2eMs / served,
+    goodput: good / Math.max(1, requests.length),
+    hitRate: sums.cachedTokens / Math.max(1, sums.promptTokens),
     preemptions,
   };
 }
@@ -57,10 +66,13 @@ export function throughputOf(
   { requests }: SimulationResult,
   objective: ServiceObjective,
 ): Throughput {
-  const good = requests.filter((each) => isGood(each, objective));
+  let [prompt, output] = [0, 0];
+  for (const each of requests) {
+    if (!isGood(each, objective)) continue;
+    prompt += each.request.promptTokens;
+    output += each.request.outputTokens;
+  }
   const seconds = Math.max(1, requests.at(-1)?.request.atMs ?? 0) / 1000;
-  const output = sum(good.map(({ request }) => request.outputTokens));
-  const prompt = sum(good.map(({ request }) => request.promptTokens));
   return {
     requestsPerSecond: requests.length / seconds,
     goodTokensPerSecond: (prompt + output) / seconds,

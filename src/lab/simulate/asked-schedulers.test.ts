@@ -4,7 +4,7 @@ import { packageFile } from '../../files/folders.ts';
 import type { CallOptions, Network } from '../../framework/runtime.ts';
 import { simulatedPickerMaker } from '../../library/picker-maker.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import type { SimulationResult } from '../run-summary/run-result.ts';
+import type { WholeSimulation } from '../run-summary/run-result.ts';
 import type { Workload } from '../traces/workload.ts';
 import { AskedSchedulers } from './asked-schedulers.ts';
 import { readPool } from './pool-file.ts';
@@ -121,7 +121,7 @@ function networkWith(part: Part): Network {
   };
 }
 
-async function simulated(part: Part): Promise<SimulationResult> {
+async function simulated(part: Part): Promise<WholeSimulation> {
   const createPicker = await simulatedPickerMaker([]);
   const pause = (): Promise<void> =>
     new Promise((resolve) => {

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { PRESETS } from '../../../stub-server/presets/presets.ts';
 import { createPicker } from '../../index.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import type { SimulationResult } from '../run-summary/run-result.ts';
+import type { WholeSimulation } from '../run-summary/run-result.ts';
 import type { TraceRequest } from '../traces/trace.ts';
-import { jittered, speedUp, type Workload } from '../traces/workload.ts';
+import { inMemory, jittered, speedUp, type Workload } from '../traces/workload.ts';
 import { uniformPool } from './pool-spec.ts';
 import { simulate } from './simulate.ts';
 
@@ -26,7 +26,7 @@ const at = (atMs: number, more: Partial<TraceRequest> = {}): TraceRequest => ({
   blockIds: [],
   ...more,
 });
-const run = (workload: Workload, servers = 1): SimulationResult =>
+const run = (workload: Workload, servers = 1): WholeSimulation =>
   simulate({
     workload,
     pool: uniformPool(servers, SERVER),
@@ -67,7 +67,7 @@ describe('a closed loop', () => {
   it('lets the pause that the trace has pass after the answer, at a speed as much shorter', () => {
     const requests = [at(0, { session: 'a' }), at(10, { session: 'a', thinkMs: 5000 })];
     for (const speed of [1, 4]) {
-      const [first, second] = run(speedUp(workloadOf(requests), speed)).requests;
+      const [first, second] = run(inMemory(speedUp(workloadOf(requests), speed))).requests;
       expect(second?.request.atMs).toBeCloseTo((first?.e2eMs ?? 0) + 5000 / speed, 6);
     }
   });

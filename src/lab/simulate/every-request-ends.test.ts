@@ -3,7 +3,7 @@ import { LORA_DEFAULTS } from '../../../stub-server/engine/lora-slots.ts';
 import type { Random } from '../../framework/runtime.ts';
 import { createPicker } from '../../index.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import type { SimulationResult } from '../run-summary/run-result.ts';
+import type { WholeSimulation } from '../run-summary/run-result.ts';
 import { summarize } from '../run-summary/summarize.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 import { type FaultSpec, presetServer, type ServerSpec } from './pool-spec.ts';
@@ -97,7 +97,7 @@ function optionsOf(seed: number): SimulationOptions {
 }
 
 /** Throws if what a simulation says of its requests cannot be. */
-function check({ requests }: SimulationResult, { pool, workload }: SimulationOptions): void {
+function check({ requests }: WholeSimulation, { pool, workload }: SimulationOptions): void {
   expect(requests).toHaveLength(workload.requests.length);
   for (const { request, server, completed, ttftMs, e2eMs, cachedTokens } of requests) {
     expect(e2eMs).toBeGreaterThanOrEqual(0);

@@ -3,8 +3,9 @@ import type { LoraOptions } from '../../../stub-server/engine/lora-slots.ts';
 import type { KvLink } from '../../../stub-server/pd/kv-fabric.ts';
 import { PRESETS, type PresetName } from '../../../stub-server/presets/presets.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import { sizesIn } from '../traces/request-table.ts';
 import type { TraceRequest } from '../traces/trace.ts';
-import type { Workload } from '../traces/workload.ts';
+import type { WorkloadContent } from '../traces/workload.ts';
 
 /** One simulated model server. */
 export interface ServerSpec {
@@ -81,11 +82,12 @@ export function isTooLong(
 
 /** A sentence about the requests that every server of the pool refuses, if there are any. */
 export function noteTooLong(
-  { requests, blockTokens }: Pick<Workload, 'requests' | 'blockTokens'>,
+  { requests, blockTokens }: WorkloadContent,
   { servers }: PoolSpec,
 ): readonly string[] {
   const tokensMax = Math.max(...servers.map((server) => windowOf(server, blockTokens)));
-  const { length } = requests.filter((request) => isTooLong(request, tokensMax));
+  let length = 0;
+  for (const request of sizesIn(requests)) if (isTooLong(request, tokensMax)) length += 1;
   if (length === 0) return [];
   const most = `${tokensMax.toLocaleString('en')} tokens that a server of the pool takes at most, by its KV memory or contextTokensMax`;
   return [

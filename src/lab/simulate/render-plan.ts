@@ -1,5 +1,6 @@
 import { tableWithin } from '../../framework/values/text-table.ts';
 import { DRAWS_MIN, type Estimate } from '../run-summary/compare.ts';
+import { rateText } from '../traces/trace.ts';
 import type { PlanRow, ServerPlan } from './server-plan.ts';
 
 const HEAD =
@@ -15,7 +16,7 @@ export function renderPlan(
   columns: number = Number.POSITIVE_INFINITY,
 ): string {
   const { rows, objective } = plan;
-  const load = rows[0]?.requestsPerSecond.toFixed(2) ?? '';
+  const load = rows[0] === undefined ? '' : rateText(rows[0].requestsPerSecond);
   const asked = `${(100 * objective.share).toFixed(0)} % of answers with TTFT under ${objective.ttftMs} ms and ${objective.tpotMs} ms per further token`;
   return `objective: ${asked}; this load: ${load} requests/s; costs in ${unit}\n${tableWithin(planRows(plan), columns, 2)}${limitNotes(rows)}`;
 }

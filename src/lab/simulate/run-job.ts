@@ -4,6 +4,7 @@ import { createNodeNetwork } from '../../runtime/network/node-network.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { curvesOf, type SimulationCurves } from '../run-summary/curves.ts';
 import { type HitLadder, hitLadder } from '../run-summary/hit-ladder.ts';
+import { ResultTable } from '../run-summary/result-table.ts';
 import type { SchedulerShare, SimulationResult } from '../run-summary/run-result.ts';
 import type { ServiceObjective } from '../run-summary/service-objective.ts';
 import type { SimulationSummary, Throughput } from '../run-summary/summarize.ts';
@@ -13,7 +14,7 @@ import { jittered, speedUp } from '../traces/workload.ts';
 import { AskedSchedulers } from './asked-schedulers.ts';
 import type { Saturation } from './find-saturation.ts';
 import { type LoadProbe, saturate } from './saturate.ts';
-import { type SimulationOptions, simulate, simulateAsking } from './simulate.ts';
+import { type SimulationOptions, simulateAsking, simulateIntoTable } from './simulate.ts';
 import { reshape } from './what-if.ts';
 
 /** One configuration on one draw of a workload. Can be sent to a worker thread. */
@@ -89,7 +90,10 @@ async function simulated(
   options: SimulationOptions,
   { asks }: SimulationJob,
 ): Promise<SimulationResult> {
-  if (asks !== true) return simulate(options);
+  if (asks !== true) {
+    const results = new ResultTable(options.workload.requests.length);
+    return simulateIntoTable({ ...options, results });
+  }
   const network = createNodeNetwork();
   const pause = (ms: Millis): Promise<unknown> => (ms === 0 ? setImmediate() : setTimeout(ms));
   try {

@@ -104,6 +104,13 @@ describe('serverPlan', () => {
     expect(text).toContain('none: a sixteenth of this load misses');
   });
 
+  it('[G266] says the load of a trace with long pauses in digits that count', () => {
+    const [row, ...others] = told.rows;
+    if (row === undefined) throw new Error('the plan has no row');
+    const rare = { ...told, rows: [{ ...row, requestsPerSecond: 0.000_017_36 }, ...others] };
+    expect(renderPlan(rare, 'dollars')).toContain('; this load: 0.0000174 requests/s;');
+  });
+
   it('has intervals from several draws', async () => {
     const [row] = plan([await run('remove-replica'), await run('remove-replica', 2)]).rows;
     expect(row?.limitPerSecond.plusMinus).toBeGreaterThanOrEqual(0);

@@ -3,7 +3,7 @@ import { PRESETS } from '../../../stub-server/presets/presets.ts';
 import { NAMED_CONFIGS } from '../../config/defaults.ts';
 import { createPicker } from '../../index.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import type { SimulationResult } from '../run-summary/run-result.ts';
+import type { WholeSimulation } from '../run-summary/run-result.ts';
 import { type SimulationSummary, summarize } from '../run-summary/summarize.ts';
 import type { Workload } from '../traces/workload.ts';
 import { type FaultSpec, noteTooLong, type PoolSpec, uniformPool } from './pool-spec.ts';
@@ -52,7 +52,7 @@ function workloadOf(requests: number, seed = 1): Workload {
   };
 }
 
-function run(workload: Workload, pool: PoolSpec, config = 'default', seed = 1): SimulationResult {
+function run(workload: Workload, pool: PoolSpec, config = 'default', seed = 1): WholeSimulation {
   return simulate({ workload, pool, config, createPicker, seed });
 }
 
@@ -109,7 +109,7 @@ describe('simulate', () => {
     const after = (
       pauseMs: number,
       closedLoop: boolean,
-    ): SimulationResult & { readonly scrapes: number } => {
+    ): WholeSimulation & { readonly scrapes: number } => {
       const later = requests.map((each) => ({ ...each, atMs: each.atMs + pauseMs }));
       const turns = requests.map((each, at) => ({ ...each, session: `s${at}`, thinkMs: pauseMs }));
       const workload = closedLoop

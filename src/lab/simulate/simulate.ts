@@ -6,28 +6,41 @@ import type { Clock, Millis, Network, Random } from '../../framework/runtime.ts'
 import type { EmbeddedPicker } from '../../library/create-picker.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import type { RequestResult, SchedulerShare, SimulationResult } from '../run-summary/run-result.ts';
+import type { ResultTable } from '../run-summary/result-table.ts';
+import type {
+  SchedulerShare,
+  SimulationResult,
+  WholeSimulation,
+} from '../run-summary/run-result.ts';
 import { Arrivals } from '../traces/arrivals.ts';
 import type { TraceRequest } from '../traces/trace.ts';
-import type { Workload } from '../traces/workload.ts';
+import type { WorkloadContent } from '../traces/workload.ts';
 import type { AskedSchedulers } from './asked-schedulers.ts';
 import { openPickers, type PickersOptions } from './open-pickers.ts';
 import type { PoolSpec, ServerSpec } from './pool-spec.ts';
+import { type ResultKeeper, WholeResults } from './result-keeper.ts';
 import { byEndpoint, type SimulatedEndpoint, simulatedEndpoints } from './simulated-endpoints.ts';
 import { type PlacedServer, type RequestParts, SimulatedRequest } from './simulated-request.ts';
 import { type ModelServer, type ServerParts, SimulatedServer } from './simulated-server.ts';
 
 export interface SimulationOptions extends PickersOptions {
-  readonly workload: Workload;
+  readonly workload: WorkloadContent;
   readonly pool: PoolSpec;
   readonly scrapeIntervalMs?: Millis;
   /** Makes the servers, where their engines are others than the stub's. */
   readonly createServer?: ((spec: ServerSpec, parts: ServerParts) => ModelServer) | undefined;
 }
 
+/** A simulation whose results go into a table, without what the trace says of the requests. */
+interface TableOptions extends SimulationOptions {
+  readonly results: ResultTable;
+}
+
 interface AskingOptions extends SimulationOptions {
   readonly asked: AskedSchedulers;
 }
+
+type SimulatedFigures = Omit<SimulationResult, 'requests'>;
 
 /** Latency one way, on each hop between client, picker and server. */
 const NETWORK_MS = 0.25;
@@ -38,16 +51,26 @@ const SCRAPED_BEFORE_MS = 4000;
  * Runs a workload through the real decision core and simulated model servers under a virtual clock.
  * The same options give the same result, byte for byte.
  */
-export function simulate(options: SimulationOptions): SimulationResult {
-  return new Simulation(options).run();
+export function simulate(options: SimulationOptions): WholeSimulation {
+  const results = new WholeResults();
+  return { ...new Simulation(options, results).run(), requests: results.all };
+}
+
+/** See `simulate`. */
+export function simulateIntoTable(options: TableOptions): SimulationResult {
+  const { results } = options;
+  return { ...new Simulation(options, results).run(), requests: results };
 }
 
 /**
  * See `simulate`, for a configuration whose scheduler is in another process. Rejects with
  * ConfigError where that cannot be reached, or ends or stops before the simulation does.
  */
-export function simulateAsking(options: AskingOptions): Promise<SimulationResult> {
-  return new Simulation(options, options.asked.network).runAsking(options.asked);
+export async function simulateAsking(options: AskingOptions): Promise<WholeSimulation> {
+  const { asked } = options;
+  const results = new WholeResults();
+  const simulation = new Simulation(options, results, asked.network);
+  return { ...(await simulation.runAsking(asked)), requests: results.all };
 }
 
 class Simulation {
@@ -56,18 +79,20 @@ class Simulation {
   readonly #pickers: readonly EmbeddedPicker[];
   readonly #gateway: Random;
   readonly #servers: ReadonlyMap<string, PlacedServer>;
-  readonly #results: RequestResult[] = [];
+  readonly #results: ResultKeeper;
   readonly #arrivals: Arrivals;
   readonly #exchange = new KvExchange(this.#clock, new KvFabric(this.#clock));
   readonly #parts: RequestParts;
+  #arrived = 0;
   #open = 0;
   #fault: PluginFault | undefined;
 
-  constructor(options: SimulationOptions, schedulerNetwork?: Network) {
+  constructor(options: SimulationOptions, results: ResultKeeper, schedulerNetwork?: Network) {
     const { pool, workload, seed } = options;
     const clock: Clock = this.#clock;
     const random = seededRandom(seed);
     this.#options = options;
+    this.#results = results;
     const onFault = (fault: PluginFault): void => {
       this.#fault ??= fault;
     };
@@ -90,14 +115,15 @@ class Simulation {
       blockTokens,
       nextPicker: () => this.#nextPicker(),
       afterOneHop: (callback) => this.#afterOneHop(callback),
-      onEnd: (request) => {
+      onEnd: ({ number, result }) => {
         this.#open -= 1;
-        this.#arrivals.over(request);
+        this.#results.keep(number, result);
+        this.#arrivals.over(result.request);
       },
     };
   }
 
-  run(): SimulationResult {
+  run(): SimulatedFigures {
     this.#start();
     while (this.#step()) continue;
     const result = this.#result();
@@ -106,7 +132,7 @@ class Simulation {
   }
 
   /** Time stands still while a scheduler in another process has not answered. */
-  async runAsking(asked: AskedSchedulers): Promise<SimulationResult> {
+  async runAsking(asked: AskedSchedulers): Promise<SimulatedFigures> {
     try {
       await asked.connected(this.#pickers);
       this.#start();
@@ -134,11 +160,10 @@ class Simulation {
     return (this.#open > 0 || this.#arrivals.left > 0) && this.#clock.step();
   }
 
-  #result(): SimulationResult {
+  #result(): SimulatedFigures {
     const replacements = this.#pickers.flatMap((picker) => picker.scheduler() ?? []);
     const servers = [...this.#servers.values()];
     return {
-      requests: this.#results,
       durationMs: this.#clock.now(),
       preemptions: servers.reduce((sum, { server }) => sum + server.stats.preemptions, 0),
       ...(replacements.length > 0 && { scheduler: schedulerShare(replacements) }),
@@ -219,8 +244,8 @@ class Simulation {
 
   #arrive(request: TraceRequest): void {
     this.#open += 1;
-    const arrived = new SimulatedRequest(request, this.#results.length, this.#parts);
-    this.#results.push(arrived.result);
+    const arrived = new SimulatedRequest(request, this.#arrived++, this.#parts);
+    this.#results.keep(arrived.number, arrived.result);
     arrived.attempt();
   }
 

@@ -12,7 +12,7 @@ import { PREFILL_HEADER, type RoutedRequest } from '../../framework/routing.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { EmbeddedPicker } from '../../library/create-picker.ts';
 import { chainBlockIds } from '../../openai/prompts/chain-block-ids.ts';
-import type { RequestResult } from '../run-summary/run-result.ts';
+import type { WholeResult } from '../run-summary/run-result.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 import { isTooLong, windowOf } from './pool-spec.ts';
 import type { ModelServer } from './simulated-server.ts';
@@ -34,7 +34,7 @@ export interface RequestParts {
   readonly nextPicker: () => EmbeddedPicker;
   /** Calls back after one hop of the network. */
   readonly afterOneHop: (callback: () => void) => void;
-  readonly onEnd: (request: TraceRequest) => void;
+  readonly onEnd: (ended: SimulatedRequest) => void;
 }
 
 /** A routed request on its way to the server that decodes it. */
@@ -52,9 +52,9 @@ const RETRY_AFTER_MS = 25;
 
 /** One request of the trace, from its arrival through picker and servers to its end. */
 export class SimulatedRequest {
-  readonly result: RequestResult;
-  /** No other request of the simulation has it. */
-  readonly #number: number;
+  readonly result: WholeResult;
+  /** No other request of the simulation has it: how many have arrived before. */
+  readonly number: number;
   readonly #parts: RequestParts;
   readonly #blockHashes: Float64Array;
 
@@ -68,7 +68,7 @@ export class SimulatedRequest {
       cachedTokens: 0,
       completed: false,
     };
-    this.#number = number;
+    this.number = number;
     this.#parts = parts;
     this.#blockHashes = blockHashesOf(request, parts.blockTokens);
   }
@@ -120,7 +120,7 @@ export class SimulatedRequest {
   #prefill(leg: DecodeLeg, prefiller: ModelServer): void {
     const { exchange, afterOneHop } = this.#parts;
     const { attempts, request } = this.result;
-    const key = `${this.#number}/${attempts}`;
+    const key = `${this.number}/${attempts}`;
     exchange.begin(key, prefiller.port);
     const submission: Submission = prefiller.submit({
       promptTokens: request.promptTokens,
@@ -205,7 +205,7 @@ export class SimulatedRequest {
   #end(): void {
     const { request } = this.result;
     this.result.e2eMs = this.#parts.clock.now() - request.atMs;
-    this.#parts.onEnd(request);
+    this.#parts.onEnd(this);
   }
 }
 

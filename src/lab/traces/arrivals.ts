@@ -1,6 +1,6 @@
 import type { Clock, Millis } from '../../framework/runtime.ts';
-import type { TraceRequest } from './trace.ts';
-import type { Workload } from './workload.ts';
+import type { TraceRequest, TraceRequests } from './trace.ts';
+import type { WorkloadContent } from './workload.ts';
 
 /**
  * Delivers requests at their times. In a closed loop, a further turn of a session arrives when the
@@ -10,7 +10,7 @@ export class Arrivals {
   readonly #clock: Clock;
   readonly #arrive: (request: TraceRequest) => void;
   /** Requests that do not wait for an answer, in the order of time. */
-  readonly #timed: readonly TraceRequest[];
+  readonly #timed: TraceRequests;
   /** The turn that follows each request, if any. */
   readonly #turns = new Map<TraceRequest, TraceRequest>();
   /** Turns whose answer before them has ended, and which have not come yet: when they come. */
@@ -18,16 +18,19 @@ export class Arrivals {
   /** The least of `#paused`; undefined where it must be found again. */
   #firstTurnAtMs: Millis | undefined;
   #next = 0;
+  /** The one at `#next`, because a table makes each when it is asked for. */
+  #nextTimed: TraceRequest | undefined;
   #left: number;
 
   constructor(
-    { requests, closedLoop = false }: Workload,
+    { requests, closedLoop = false }: WorkloadContent,
     { clock, arrive }: { readonly clock: Clock; readonly arrive: (request: TraceRequest) => void },
   ) {
     this.#clock = clock;
     this.#arrive = arrive;
     this.#left = requests.length;
     this.#timed = closedLoop ? firstOfSessions(requests, this.#turns) : requests;
+    this.#nextTimed = this.#timed.at(0);
   }
 
   /** How many requests have not arrived yet. */
@@ -38,15 +41,16 @@ export class Arrivals {
   /** When the next request comes, if none is under way; undefined where none will. */
   get nextAtMs(): Millis | undefined {
     this.#firstTurnAtMs ??= least(this.#paused.values());
-    const atMs = Math.min(this.#timed[this.#next]?.atMs ?? Infinity, this.#firstTurnAtMs);
+    const atMs = Math.min(this.#nextTimed?.atMs ?? Infinity, this.#firstTurnAtMs);
     return Number.isFinite(atMs) ? atMs : undefined;
   }
 
   start(): void {
-    const request = this.#timed[this.#next];
+    const request = this.#nextTimed;
     if (request === undefined) return;
     this.#clock.setTimer(request.atMs - this.#clock.now(), () => {
       this.#next += 1;
+      this.#nextTimed = this.#timed.at(this.#next);
       this.#deliver(request);
       this.start();
     });
@@ -85,11 +89,11 @@ function least(times: Iterable<Millis>): Millis {
 
 /** Fills `turns` with the turn after each request; returns the requests that are no turn. */
 function firstOfSessions(
-  requests: readonly TraceRequest[],
+  requests: TraceRequests,
   turns: Map<TraceRequest, TraceRequest>,
 ): readonly TraceRequest[] {
   const lastOf = new Map<string, TraceRequest>();
-  return requests.filter((request) => {
+  return [...requests].filter((request) => {
     const { session } = request;
     if (session === undefined) return true;
     const before = lastOf.get(session);
