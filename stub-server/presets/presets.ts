@@ -13,27 +13,29 @@ export interface Preset {
   readonly admissionMs: Millis;
 }
 
-/** Converts roofline coefficients from the units in which benchmarks publish them. */
-function roofline(
-  stepMs: Millis,
-  weightsMs: Millis,
-  tokenMicros: number,
-  sequenceMicros: number,
-  contextTokenNanos: number,
-  perAttendedSquareMs: Millis,
-  prefillMs: Millis,
-  eagerMs: Millis,
-): RooflineLatency {
+/** Roofline coefficients in the units in which benchmarks publish them. */
+interface PublishedRoofline
+  extends Pick<
+    RooflineLatency,
+    'stepMs' | 'weightsMs' | 'perAttendedSquareMs' | 'prefillMs' | 'eagerMs'
+  > {
+  readonly tokenMicros: number;
+  readonly sequenceMicros: number;
+  readonly contextTokenNanos: number;
+}
+
+function roofline({
+  tokenMicros,
+  sequenceMicros,
+  contextTokenNanos,
+  ...coefficients
+}: PublishedRoofline): RooflineLatency {
   return {
     kind: 'roofline',
-    stepMs,
-    weightsMs,
+    ...coefficients,
     perTokenMs: tokenMicros / 1e3,
     perSequenceMs: sequenceMicros / 1e3,
     perContextTokenMs: contextTokenNanos / 1e6,
-    perAttendedSquareMs,
-    prefillMs,
-    eagerMs,
   };
 }
 
@@ -80,52 +82,124 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   },
   // Fitted to vLLM 0.11.0 (inference-perf, KubeCon NA 2025, 21 points); mean error of E2E: 4.2 %.
   'llama-3.1-8b-h100': {
-    latency: roofline(0.56, 7, 21.3, 14.7, 40, 5.3e-7, 0.49, 2.9),
+    latency: roofline({
+      stepMs: 0.56,
+      weightsMs: 7,
+      tokenMicros: 21.3,
+      sequenceMicros: 14.7,
+      contextTokenNanos: 40,
+      perAttendedSquareMs: 5.3e-7,
+      prefillMs: 0.49,
+      eagerMs: 2.9,
+    }),
     kvBlocks: 27_000,
     ...LARGE,
   },
   // From Vidur's operator tables and BLIS's regression for A100; ±20 %.
   'llama-3.1-8b-a100': {
-    latency: roofline(0.8, 10.5, 66, 18, 86, 1.7e-6, 0.5, 2),
+    latency: roofline({
+      stepMs: 0.8,
+      weightsMs: 10.5,
+      tokenMicros: 66,
+      sequenceMicros: 18,
+      contextTokenNanos: 86,
+      perAttendedSquareMs: 1.7e-6,
+      prefillMs: 0.5,
+      eagerMs: 2,
+    }),
     kvBlocks: 28_000,
     ...SMALL,
   },
   // Computed from peak compute and bandwidth; ±30 %.
   'llama-3.1-8b-l40s': {
-    latency: roofline(0.8, 22, 75, 18, 190, 1.5e-6, 0.5, 2),
+    latency: roofline({
+      stepMs: 0.8,
+      weightsMs: 22,
+      tokenMicros: 75,
+      sequenceMicros: 18,
+      contextTokenNanos: 190,
+      perAttendedSquareMs: 1.5e-6,
+      prefillMs: 0.5,
+      eagerMs: 2,
+    }),
     kvBlocks: 12_000,
     ...SMALL,
   },
   // The H100 fit scaled by memory bandwidth; ±15 %.
   'llama-3.1-8b-h200': {
-    latency: roofline(0.56, 5.2, 21, 14.7, 30, 5.3e-7, 0.49, 2),
+    latency: roofline({
+      stepMs: 0.56,
+      weightsMs: 5.2,
+      tokenMicros: 21,
+      sequenceMicros: 14.7,
+      contextTokenNanos: 30,
+      perAttendedSquareMs: 5.3e-7,
+      prefillMs: 0.49,
+      eagerMs: 2,
+    }),
     kvBlocks: 54_900,
     ...LARGE,
   },
   // From BLIS's regression of Qwen3-14B on H100.
   'qwen3-14b-h100': {
-    latency: roofline(0.6, 12.9, 39.4, 20, 55, 8e-7, 0.5, 3),
+    latency: roofline({
+      stepMs: 0.6,
+      weightsMs: 12.9,
+      tokenMicros: 39.4,
+      sequenceMicros: 20,
+      contextTokenNanos: 55,
+      perAttendedSquareMs: 8e-7,
+      prefillMs: 0.5,
+      eagerMs: 3,
+    }),
     kvBlocks: 16_200,
     ...LARGE,
   },
   // From Vidur's operator tables for a 70 B model plus NCCL all-reduce times; ±25 %.
   'llama-3.3-70b-h100-tp4': {
     accelerators: 4,
-    latency: roofline(0.8, 16, 70, 25, 35, 6.6e-7, 0.7, 3),
+    latency: roofline({
+      stepMs: 0.8,
+      weightsMs: 16,
+      tokenMicros: 70,
+      sequenceMicros: 25,
+      contextTokenNanos: 35,
+      perAttendedSquareMs: 6.6e-7,
+      prefillMs: 0.7,
+      eagerMs: 3,
+    }),
     kvBlocks: 28_000,
     ...LARGE,
   },
   // From the same sources; ±25 %.
   'llama-3.3-70b-h100-tp8': {
     accelerators: 8,
-    latency: roofline(0.9, 10.8, 40, 25, 18, 3.3e-7, 0.7, 3),
+    latency: roofline({
+      stepMs: 0.9,
+      weightsMs: 10.8,
+      tokenMicros: 40,
+      sequenceMicros: 25,
+      contextTokenNanos: 18,
+      perAttendedSquareMs: 3.3e-7,
+      prefillMs: 0.7,
+      eagerMs: 3,
+    }),
     kvBlocks: 83_000,
     ...LARGE,
   },
   // From the same sources; ±25 %.
   'llama-3.3-70b-a100-tp4': {
     accelerators: 4,
-    latency: roofline(1, 27, 185, 30, 60, 2.1e-6, 0.8, 3),
+    latency: roofline({
+      stepMs: 1,
+      weightsMs: 27,
+      tokenMicros: 185,
+      sequenceMicros: 30,
+      contextTokenNanos: 60,
+      perAttendedSquareMs: 2.1e-6,
+      prefillMs: 0.8,
+      eagerMs: 3,
+    }),
     kvBlocks: 29_600,
     ...SMALL,
   },
