@@ -44,7 +44,7 @@ export function readTraceTable(path: string, options: ReadOptions): TraceContent
     throw new ConfigError('trace', [{ path, message }]);
   }
   if (options.from === 'capture' || stats.isDirectory()) return readCaptureTrace(path, options);
-  const chunks = unpackFile(path, options.lenient);
+  const chunks = unpackFile(path, options);
   try {
     return parse(chunks, path, options);
   } finally {

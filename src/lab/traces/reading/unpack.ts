@@ -32,11 +32,16 @@ const ZSTD_MAGIC = 0xfd2fb528;
 /** The upper 28 bits of the magic numbers of zstd frames that decoders skip. */
 const ZSTD_SKIPPABLE = 0x184d2a5;
 
+interface UnpackOptions {
+  /** Gives the text that precedes damage before it throws. */
+  readonly lenient: boolean;
+}
+
 /**
  * The text of a file in pieces: plain, gzip, or zstd with any number of frames. Throws
- * DamagedArchive on the way; if it is lenient, after the text that precedes the damage.
+ * DamagedArchive on the way.
  */
-export function* unpackFile(path: string, lenient: boolean): Generator<Buffer, void> {
+export function* unpackFile(path: string, options: UnpackOptions): Generator<Buffer, void> {
   const file = openSync(path, 'r');
   try {
     const head = Buffer.alloc(HEAD_BYTES);
@@ -45,13 +50,8 @@ export function* unpackFile(path: string, lenient: boolean): Generator<Buffer, v
     const foreign = FOREIGN.find(({ magic }) => head.toString('latin1').startsWith(magic));
     if (foreign !== undefined) throw new DamagedArchive(foreign.sentence);
     if (packing !== 'plain') {
-      if (statSync(path).size > PACKED_BYTES_MAX) {
-        throw new DamagedArchive(
-          `more than ${PACKED_BYTES_MAX} compressed bytes; decompress the file first`,
-        );
-      }
-      const bytes = readFileSync(path);
-      yield* packing === 'gzip' ? gunzip(bytes, lenient) : unpackFrames(bytes, lenient);
+      const bytes = packedBytes(path);
+      yield* packing === 'gzip' ? gunzip(bytes, options) : unpackFrames(bytes, options);
       return;
     }
     const chunkBytes = Math.min(CHUNK_BYTES, Math.max(CHUNK_BYTES_MIN, fstatSync(file).size));
@@ -72,29 +72,38 @@ function packingOf(head: Buffer): 'plain' | 'gzip' | 'zstd' {
   return magic === ZSTD_MAGIC || magic >>> 4 === ZSTD_SKIPPABLE ? 'zstd' : 'plain';
 }
 
-function* gunzip(bytes: Buffer, lenient: boolean): Generator<Buffer, void> {
+function packedBytes(path: string): Buffer {
+  if (statSync(path).size > PACKED_BYTES_MAX) {
+    throw new DamagedArchive(
+      `more than ${PACKED_BYTES_MAX} compressed bytes; decompress the file first`,
+    );
+  }
+  return readFileSync(path);
+}
+
+function* gunzip(bytes: Buffer, options: UnpackOptions): Generator<Buffer, void> {
   let text: Buffer;
   try {
     text = gunzipSync(bytes, { maxOutputLength: TEXT_BYTES_MAX });
   } catch (error) {
     const finishFlush = constants.Z_SYNC_FLUSH;
-    yield* rest(lenient, () => gunzipSync(bytes, { maxOutputLength: TEXT_BYTES_MAX, finishFlush }));
+    yield* rest(options, () => gunzipSync(bytes, { maxOutputLength: TEXT_BYTES_MAX, finishFlush }));
     throw damaged('gzip', error);
   }
   yield text;
 }
 
-function* unpackFrames(bytes: Buffer, lenient: boolean): Generator<Buffer, void> {
+function* unpackFrames(bytes: Buffer, options: UnpackOptions): Generator<Buffer, void> {
   for (let at = 0; at < bytes.length; ) {
     const packed = bytes.subarray(at);
     let frame: { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } };
     try {
       // With `info` it returns how many bytes of its input the frame had.
-      const options = { info: true, maxOutputLength: TEXT_BYTES_MAX };
-      frame = zstdDecompressSync(packed, options) as never;
+      const wanted = { info: true, maxOutputLength: TEXT_BYTES_MAX };
+      frame = zstdDecompressSync(packed, wanted) as never;
     } catch (error) {
       const finishFlush = constants.ZSTD_e_flush;
-      yield* rest(lenient, () =>
+      yield* rest(options, () =>
         zstdDecompressSync(packed, { maxOutputLength: TEXT_BYTES_MAX, finishFlush }),
       );
       throw damaged('zstd', error);
@@ -104,7 +113,7 @@ function* unpackFrames(bytes: Buffer, lenient: boolean): Generator<Buffer, void>
   }
 }
 
-function* rest(lenient: boolean, unpack: () => Buffer): Generator<Buffer, void> {
+function* rest({ lenient }: UnpackOptions, unpack: () => Buffer): Generator<Buffer, void> {
   if (!lenient) return;
   try {
     yield unpack();
