@@ -14,7 +14,6 @@ const STATE: EndpointState = {
   engine: PRIOR_STEP_TIME,
   traffic: { requestsPerMs: 0.002, utilization: 0.4 },
   computedMs: 0,
-  stopMs: 0,
   cachedTokens: 0,
   capacityTokens: 400_000,
   heldTokens: 30_000,
@@ -99,16 +98,6 @@ describe('what a request costs at a place', () => {
       return breakdown.queueingDelayForOthersMs;
     };
     expect(delayMs(200_000) / delayMs(100_000)).toBeCloseTo(2, 1);
-  });
-
-  it('[Q386] counts a step that would not be without it for each answer that has begun', () => {
-    const heldUpMs = (begunRequests: number, stopMs: number): number => {
-      const breakdown = emptyBreakdown();
-      computeCost(REQUEST, { ...STATE, load: { ...STATE.load, begunRequests }, stopMs }, breakdown);
-      return breakdown.heldUpMs;
-    };
-    expect(heldUpMs(4, 30) - heldUpMs(4, 0)).toBeCloseTo(0.15 * 4 * 30);
-    expect(heldUpMs(0, 30)).toBe(heldUpMs(0, 0));
   });
 
   it('[Q151] counts nothing of what others wait where another flow crowds this one out', () => {

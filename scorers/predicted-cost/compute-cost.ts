@@ -34,8 +34,6 @@ export interface EndpointState {
   readonly traffic: Traffic;
   /** What is computed of the pending prompts, where it counts. */
   readonly computedMs: number;
-  /** See `EngineModelView.stopMs`. */
-  readonly stopMs: Millis;
   readonly cachedTokens: number;
   readonly capacityTokens: number;
   /** KV memory in use, in tokens, as the engine last reported it. */
@@ -112,7 +110,7 @@ export function computeCost(
   const ownPrefillMs = promptMs({ promptTokens: request.promptTokens, uncachedTokens }, engine);
   const stepsMs = stepMs * prefillSteps(load.pendingPrefillTokens + uncachedTokens, engine);
   const delayMs = queueingDelayForOthersMs(traffic, queuedPrefillMs + stepMs, ownPrefillMs);
-  const heldUpMs = request.isCrowdedOut ? 0 : heldUp(state, ownPrefillMs);
+  const heldUpMs = request.isCrowdedOut ? 0 : HELD_UP_WEIGHT * load.requests * ownPrefillMs;
   const answersMs = ANSWER_WEIGHT * slowedAnswersMs(request, state, stepMs);
   const memory = memoryUse(request, state, stepMs);
   const memoryMs = memoryWaitLeftMs(memory, state, queuedPrefillMs);
@@ -144,15 +142,6 @@ export function computeCost(
   terms.memoryDelayForOthersMs = memoryDelayMs;
   terms.costMs = costMs;
   return costMs;
-}
-
-/**
- * What answers lose that do not go on because of a prompt. All requests in flight count for its own
- * time, and those whose answers have begun for a step that would not be without it.
- */
-function heldUp({ load, stopMs }: EndpointState, ownPrefillMs: number): number {
-  const ownMs = HELD_UP_WEIGHT * load.requests * ownPrefillMs;
-  return stopMs === 0 ? ownMs : ownMs + HELD_UP_WEIGHT * stopMs * (load.begunRequests ?? 0);
 }
 
 /** The terms that are not computed here. */

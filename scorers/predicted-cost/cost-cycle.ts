@@ -78,6 +78,7 @@ export function costCycle(
   const isCrowdedOut = inFlight.isCrowdedOut?.(context.request) ?? false;
   const { promptTokens, outputTokensMax = 1 } = context.request;
   const request = { promptTokens, outputTokens, isCrowdedOut };
+  const leastTokens = promptTokens + outputTokensMax;
   const demandRate = model.demandRate(now);
   // Computed where a sample is old: with hundreds of endpoints none is, most of the time.
   let usualMs: Millis | undefined;
@@ -92,7 +93,6 @@ export function costCycle(
     state.load = inFlight.load(endpoint);
     state.engine = model.stepTime(endpoint);
     state.computedMs = isCrowdedOut ? computedMs(inFlight, endpoint, now) : 0;
-    state.stopMs = model.stopMs?.(endpoint, now) ?? 0;
     state.cachedTokens = cachedTokens;
     const sample = samples.of(endpoint);
     const { engines, capacityTokens, usedTokens, usedByEach, lora, sampledAt } = sample;
@@ -107,7 +107,7 @@ export function costCycle(
     if (capacityTokens === 0 || keptShare !== undefined) readMemory(state, endpoint, engines);
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
     state.slotMs = waitsForSlot(state.load) ? slotMs(state, outputTokens) : 0;
-    state.tooLongMs = promptTokens + outputTokensMax > sample.windowTokens ? TOO_LONG_COST_MS : 0;
+    state.tooLongMs = leastTokens > sample.windowTokens ? TOO_LONG_COST_MS : 0;
     state.suspectMs = streaks.isSuspect(endpoint, now) ? SUSPECT_COST_MS : 0;
     const isOld = now - sampledAt > METRICS_STALE_MS;
     state.stale = isOld && isSilent(endpoint);
@@ -169,7 +169,6 @@ function emptyState(requestsPerToken: () => number): ReadState {
     engine: PRIOR_STEP_TIME,
     traffic: { requestsPerMs: 0, utilization: 0 },
     computedMs: 0,
-    stopMs: 0,
     cachedTokens: 0,
     capacityTokens: 0,
     heldTokens: 0,

@@ -14,9 +14,6 @@ export interface LatencyObjective {
   readonly tpotMs: Millis;
 }
 
-/** What users wait for where nobody says otherwise. */
-export const DEFAULT_OBJECTIVE: LatencyObjective = { ttftMs: 2000, tpotMs: 100 };
-
 /**
  * The mean request of recent traffic at one stage. Prompts or answers that it does not have are 0.
  */

@@ -198,12 +198,6 @@ export interface EngineModelView {
    * gives less than what comes. As `demandRate` where it is left out.
    */
   demandRateSinceStart?(now: Millis): number;
-  /**
-   * For how long each answer under way stops because a prompt which is sent there now needs a step
-   * that would not be without it, weighed by how many are late for it: 0 where steps have both
-   * prompts and answers, where no answer is late, and where it is left out.
-   */
-  stopMs?(endpoint: Endpoint, now: Millis): Millis;
   /** At most the client's limit. */
   expectedOutputTokens(request: InferenceRequest): number;
 }

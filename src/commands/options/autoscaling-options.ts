@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
-import { DEFAULT_OBJECTIVE } from '../../cost-model/capacity.ts';
-import { DEFAULT_LEAD_MS, DEFAULT_TARGET } from '../../journal/headroom/headroom.ts';
+import {
+  DEFAULT_LEAD_MS,
+  DEFAULT_OBJECTIVE,
+  DEFAULT_TARGET,
+} from '../../journal/headroom/headroom.ts';
 import type { AutoscalingOptions } from '../../serve/autoscaling/start-autoscaling.ts';
 import { atLeastOne, port, share } from './option-values.ts';
 

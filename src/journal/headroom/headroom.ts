@@ -1,4 +1,4 @@
-import { DEFAULT_OBJECTIVE, type LatencyObjective } from '../../cost-model/capacity.ts';
+import type { LatencyObjective } from '../../cost-model/capacity.ts';
 import { type Endpoint, type EndpointId, isFresh } from '../../framework/endpoint.ts';
 import { type RequestObserver, type Routed, tokensToCompute } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
@@ -29,6 +29,7 @@ export interface HeadroomOptions extends CountedArrivalsOptions {
   readonly leadMs?: Millis | undefined;
 }
 
+export const DEFAULT_OBJECTIVE: LatencyObjective = { ttftMs: 2000, tpotMs: 100 };
 export const DEFAULT_TARGET = 0.8;
 export const DEFAULT_LEAD_MS: Millis = 60_000;
 

@@ -23,7 +23,6 @@ import { bounded, predictMs, promptFeatures, scaled, stepTimeOf } from './prompt
 import { RecentDemand } from './recent-demand.ts';
 import { mayWaitForResources } from './resource-waits.ts';
 import { SpeedRatios } from './speed-ratios.ts';
-import { StoppedAnswers } from './stopped-answers.ts';
 
 /**
  * The coefficients of `promptFeatures`. A large model on an old accelerator is ten times slower, so
@@ -50,7 +49,6 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   /** The step time of an endpoint whose ratio is 1, and of one that has not answered yet. */
   #pool: StepTime = PRIOR_STEP_TIME;
   readonly #demand = new RecentDemand();
-  readonly #stopped = new StoppedAnswers();
   #answers = 0;
   /** Answers whose first token was not seen, and how many times as long they take as predicted. */
   #unseen = 0;
@@ -74,10 +72,6 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     return this.#demand.rateSinceStart(now);
   }
 
-  stopMs({ slot }: Endpoint, now: Millis): Millis {
-    return this.#stopped.stopMs(slot, now);
-  }
-
   expectedOutputTokens(request: InferenceRequest): number {
     return this.#outputLength.expected(request);
   }
@@ -90,13 +84,11 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     this.#demand.forget(slot);
     this.#ratios.forget(slot);
     this.#prefill.forget(slot);
-    this.#stopped.forget(slot);
     this.#updateStepTimes();
   }
 
   onRouted(routed: Routed): void {
     const { request, endpoint, prefill, at } = routed;
-    this.#stopped.onRouted(routed);
     const computes = prefill ?? endpoint;
     const prefillTokens = Math.max(1, tokensToCompute(routed));
     // Without attention: decision 284 says what was measured with it.
@@ -110,7 +102,6 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
-    if (routed.firstTokenVisible) this.#stopped.onFirstToken(routed, at);
     if (mayWaitForResources(routed, this.adapters)) return;
     const { endpoint, prefill } = routed;
     if (prefill !== undefined) {
@@ -136,7 +127,6 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
 
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
     this.#outputLength.onDone(routed, at, outcome, usage);
-    this.#stopped.onDone(routed, at, outcome === 'completed' ? usage : undefined);
     if (routed.prefill !== undefined) this.#prefill.onDone(routed);
     if (outcome !== 'completed' || usage === undefined || routed.firstTokenVisible) return;
     const { completionTokens } = usage;

@@ -1,7 +1,6 @@
-import { DEFAULT_OBJECTIVE } from '../../cost-model/capacity.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { OtherPickers } from '../../journal/headroom/counted-arrivals.ts';
-import { Headroom } from '../../journal/headroom/headroom.ts';
+import { DEFAULT_OBJECTIVE, Headroom } from '../../journal/headroom/headroom.ts';
 import type { PickerMetrics } from '../../journal/metrics/metrics.ts';
 import { registerHeadroomMetrics } from '../../journal/metrics/pool/headroom-metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
