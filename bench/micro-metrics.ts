@@ -66,6 +66,7 @@ function decide(): void {
     context,
     decision: { primary, headers: new Map(), profiles: [primary] },
     error: undefined,
+    refusedBy: undefined,
     heldBefore: undefined,
     crowdedOut: false,
     adoptionsAgo: 0,

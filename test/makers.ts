@@ -104,6 +104,7 @@ export function makeDecision(fields: Partial<DecisionEvent> = {}): DecisionEvent
     context: undefined,
     decision: undefined,
     error: undefined,
+    refusedBy: undefined,
     heldBefore: undefined,
     crowdedOut: false,
     lostRequests: 0,

@@ -239,9 +239,9 @@ export class EndpointPicker implements Router, BookingRouter {
     return this.#cycles.decideOnly(request, options, purpose);
   }
 
-  /** A cycle of a request that something else has decided. */
-  beginOnly(request: InferenceRequest, options: RouteOptions): Cycle {
-    return this.#cycles.beginOnly(request, options);
+  /** A cycle of a request that something else has decided, or that only waited. */
+  beginOnly(request: InferenceRequest, options: RouteOptions, purpose: Purpose): Cycle {
+    return this.#cycles.beginOnly(request, options, purpose);
   }
 
   /** Reserves for a cycle of `decideOnly` or `beginOnly`. Publishes nothing. Throws where no endpoint is named. */

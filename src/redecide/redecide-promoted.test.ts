@@ -1,11 +1,14 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { makeRequest } from '../../test/makers.ts';
 import { madeCapture } from '../../test/support/made-capture.ts';
 import { decidedOtherwise, REDECIDE_OPTIONS, redecideAll } from '../../test/support/redecided.ts';
 import { EMBEDDED_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { loadConfig } from '../config/load.ts';
-import { defineScheduler, type PluginCatalogue } from '../framework/plugin.ts';
+import { RoutingError } from '../framework/error.ts';
+import { defineAdmitter, defineScheduler, type PluginCatalogue } from '../framework/plugin.ts';
+import type { InferenceRequest } from '../framework/request.ts';
 import type { CaptureRecord } from '../journal/capture/capture-record.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
@@ -19,14 +22,14 @@ schedulingProfiles:
     plugins: [{pluginRef: queue-scorer, weight: 3}, {pluginRef: prefix-cache-scorer}]
 `;
 
-function challenger(): PickerPlan {
-  return loadConfig({ text: CHALLENGER, source: 'test', catalogue: EMBEDDED_CATALOGUE });
+function planOf(text: string, catalogue: PluginCatalogue = EMBEDDED_CATALOGUE): PickerPlan {
+  return loadConfig({ text, source: 'test', catalogue });
 }
 
 /** 2,000 requests, of which a challenger decides more and more, all, and at the end none. */
 function promoted(seed: number): readonly CaptureRecord[] {
   let requests = 0;
-  const plan = challenger();
+  const plan = planOf(CHALLENGER);
   return madeCapture('default', 2000, seed, {
     watch: (picker) => {
       requests += 1;
@@ -99,5 +102,69 @@ it('[G260] a capture gives the same decisions again where a scheduler that is no
   const decided = await redecideAll(records, { ...REDECIDE_OPTIONS, catalogue });
   const byScheduler = decided.filter(({ was }) => 'endpoint' in was && was.by === 'module');
   expect(byScheduler.length).toBeGreaterThan(900);
+  expect(decidedOtherwise(decided)).toEqual([]);
+});
+
+const SELECTIVE = `apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins:
+  - {type: label-selector-filter, parameters: {matchLabels: {zone: none}}}
+  - {type: queue-scorer}
+schedulingProfiles:
+  - name: default
+    plugins: [{pluginRef: label-selector-filter}, {pluginRef: queue-scorer}]
+`;
+const BUSY = CHALLENGER.replace('plugins: [', 'plugins: [{type: busy-admitter}, ');
+
+/** Refuses whatever it is asked about. */
+const ADMITTER = defineAdmitter({
+  type: 'busy-admitter',
+  config: z.strictObject({}),
+  start: () => ({
+    admit: () => {
+      throw new RoutingError('saturated', 'busy');
+    },
+    stop: () => undefined,
+  }),
+});
+
+it.each([
+  ['whose filters leave no endpoint', SELECTIVE],
+  ['whose admitter refuses them', BUSY],
+])(
+  '[G267] a capture gives the same decisions again where requests were refused by a challenger %s',
+  async (_which, text) => {
+    const dataSources = [...EMBEDDED_CATALOGUE.dataSources, ADMITTER];
+    const plan = planOf(text, { ...EMBEDDED_CATALOGUE, dataSources });
+    let requests = 0;
+    const records = madeCapture('default', 1000, 5, {
+      watch: (picker) => {
+        requests += 1;
+        if (requests === 800) picker.withdraw();
+        if (requests !== 300) return;
+        const takes = ({ id }: InferenceRequest): boolean => Number(id.slice(1)) % 3 === 0;
+        picker.challenge(plan, { name: 'canary', takes, onThrown: () => undefined });
+      },
+    });
+    const decided = await redecideAll(records, REDECIDE_OPTIONS);
+    const refused = decided.filter(({ was }) => 'error' in was && was.by === 'canary');
+    expect(refused.length).toBeGreaterThan(100);
+    expect(decidedOtherwise(decided)).toEqual([]);
+    // Another configuration is asked about them.
+    const config = { text: CHALLENGER, source: 'other' };
+    const others = await redecideAll(records, { ...REDECIDE_OPTIONS, config });
+    expect(others.filter(({ is }) => 'error' in is)).toEqual([]);
+  },
+);
+
+it('[G268] a capture says who chose an endpoint that the observing picker does not have', async () => {
+  const records = madeCapture('default', 20, 5, {
+    watch: (picker) => {
+      const destination = '10.9.9.9:8000';
+      expect(() => picker.book(makeRequest({}), { destination })).toThrow(destination);
+    },
+  });
+  const decided = await redecideAll(records, REDECIDE_OPTIONS);
+  expect(decided.filter(({ is }) => 'error' in is && is.by === 'observed')).toHaveLength(20);
   expect(decidedOtherwise(decided)).toEqual([]);
 });

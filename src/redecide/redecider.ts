@@ -41,6 +41,12 @@ interface Remade {
   explained?: Explained | undefined;
 }
 
+interface Taking {
+  readonly request: InferenceRequest;
+  readonly remade: Remade;
+  readonly purpose: Purpose;
+}
+
 /** A decision core that gets the recorded inputs of another one. */
 export class Redecider {
   readonly #options: RedecideOptions;
@@ -171,9 +177,10 @@ export class Redecider {
 
   #decide(record: DecidedRecord): Redecision {
     const { n, r, d: was } = record;
+    const refused = this.#isOwn && 'error' in was ? was : undefined;
     // How long requests wait is no part of a decision: the capture says it. Such a one went
     // nowhere.
-    const isTimeout = this.#isOwn && 'error' in was && was.error === 'queue-timeout';
+    const isTimeout = refused?.error === 'queue-timeout';
     const remade: Remade = { comparison: {} };
     let failed: RoutingError | undefined;
     try {
@@ -187,7 +194,7 @@ export class Redecider {
     const decided: CapturedDecision = (decision && decisionOf(decision)) ?? {
       error: failed?.code ?? 'saturated',
     };
-    const is = isTimeout ? was : decided;
+    const is = isTimeout || refused?.by !== undefined ? was : decided;
     // Decisions of the capture's own replacement come from the capture, so they always count.
     const undecided = this.isReplaced && !this.#isOwn && !('error' in is) && is.by === undefined;
     const said = { ...(explained && { explained }), ...(undecided && { undecided }) };
@@ -203,7 +210,7 @@ export class Redecider {
     const { n, r, d: was } = record;
     const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
     const { predicts } = this.#earlier.assign(record, request) ?? this.#inCharge;
-    if (this.#isOwn && this.#takeDecision(record, request, remade)) return;
+    if (this.#isOwn && this.#takeDecision(record, { request, remade, purpose })) return;
     const cycle = this.#picker.decideOnly(request, optionsOf(record), purpose);
     const { all } = cycle;
     const own = cycle.decision;
@@ -224,13 +231,14 @@ export class Redecider {
   }
 
   /**
-   * Takes from the capture what another process or a challenger decided, and reserves by it. False
-   * where the profiles decided, or the endpoint is not there.
+   * Takes from the capture what another process or a challenger decided, and reserves by it unless
+   * it refused the request. False where the profiles decided, or the endpoint is not there.
    */
-  #takeDecision(record: DecidedRecord, request: InferenceRequest, remade: Remade): boolean {
+  #takeDecision(record: DecidedRecord, { request, remade, purpose }: Taking): boolean {
     const { n, d: was } = record;
-    if ('error' in was || was.by === undefined) return false;
-    const cycle = this.#picker.beginOnly(request, optionsOf(record));
+    if (was.by === undefined) return false;
+    const cycle = this.#picker.beginOnly(request, optionsOf(record), purpose);
+    if ('error' in was) return true;
     const decision = takenDecision(was, cycle.all);
     if (decision === undefined) return false;
     cycle.expected = capturedExpectation(record);

@@ -138,7 +138,9 @@ describe('lines of a capture', () => {
     expect(record).toMatchObject({ firstTokenSeen: false, endSeen: false });
     expect(record.r).toMatchObject({ ...fields, headers: redacted.headers, fairness: 'hash' });
     expect(record.r).toMatchObject({ rewrite: { requestedModel: 'other' }, blockTokens: 16 });
-    expect(readAgain({}, { decision: { error: 'saturated' } }).d).toEqual({ error: 'saturated' });
+    for (const refusal of [{ error: 'saturated' }, { error: 'saturated', by: 'canary' }] as const) {
+      expect(readAgain({}, { decision: refusal }).d).toStrictEqual(refusal);
+    }
   });
 
   it('[G160] hold what follows the last full block, by a number as blocks have', () => {

@@ -193,14 +193,14 @@ export class CaptureLines {
   #decision(decision: CapturedDecision): void {
     if ('error' in decision) {
       this.#bytes.textField(KEYS.error, decision.error);
-      return;
+    } else {
+      this.#bytes.textField(KEYS.endpoint, decision.endpoint);
+      if (!Number.isNaN(decision.score)) {
+        this.#bytes.raw(KEYS.score);
+        this.#bytes.exact(decision.score);
+      }
+      if (decision.prefill !== undefined) this.#bytes.textField(KEYS.prefill, decision.prefill);
     }
-    this.#bytes.textField(KEYS.endpoint, decision.endpoint);
-    if (!Number.isNaN(decision.score)) {
-      this.#bytes.raw(KEYS.score);
-      this.#bytes.exact(decision.score);
-    }
-    if (decision.prefill !== undefined) this.#bytes.textField(KEYS.prefill, decision.prefill);
     if (decision.by !== undefined) this.#bytes.textField(KEYS.by, decision.by);
   }
 }

@@ -72,8 +72,14 @@ export type CapturedExpectation = readonly [
   output: number | null,
 ];
 
-/** What was decided, or the error that the request ended in. */
-export type CapturedDecision = CapturedPick | { readonly error: RoutingErrorCode };
+/** The error that a request ended in. */
+interface CapturedRefusal {
+  readonly error: RoutingErrorCode;
+  /** Who refused it, if it was not the picker itself or the configuration's profiles. */
+  readonly by?: string | undefined;
+}
+
+export type CapturedDecision = CapturedPick | CapturedRefusal;
 
 /** What a capture holds of a decision; undefined where no endpoint was picked. */
 export function decisionOf({ primary, prefill, decidedBy }: Decision): CapturedPick | undefined {

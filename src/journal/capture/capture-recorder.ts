@@ -103,9 +103,10 @@ export class CaptureRecorder implements JournalSubscriber {
     expected,
     decision,
     error,
+    refusedBy,
   }: DecisionEvent): void {
     this.#writeSamples();
-    const captured = error === undefined ? this.#captured(decision) : errorOf(error);
+    const captured = error === undefined ? this.#captured(decision) : refusalOf(error, refusedBy);
     if (captured === undefined) return;
     const redacted = this.#redact(request);
     const asked = { request, redacted, options, heldBefore, crowdedOut, adoptionsAgo, expected };
@@ -198,8 +199,8 @@ export class CaptureRecorder implements JournalSubscriber {
 }
 
 /** Undefined for a fault of our own: no replay can repeat it. */
-function errorOf(error: unknown): CapturedDecision | undefined {
-  return error instanceof RoutingError ? { error: error.code } : undefined;
+function refusalOf(error: unknown, by: string | undefined): CapturedDecision | undefined {
+  return error instanceof RoutingError ? { error: error.code, by } : undefined;
 }
 
 /** Hashes with a secret that is never written, so that no guess at a text can be confirmed. */

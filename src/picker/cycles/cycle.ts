@@ -22,6 +22,7 @@ export interface Cycle extends DecisionEvent {
   readonly all: readonly Endpoint[];
   decision: Decision | undefined;
   error: unknown;
+  refusedBy: string | undefined;
   heldBefore: readonly HeldSum[] | undefined;
   crowdedOut: boolean;
   lostRequests: number;
@@ -55,6 +56,7 @@ export function newCycle({ at, request, options, generation, all, candidates }: 
     startedAt: undefined,
     decision: undefined,
     error: undefined,
+    refusedBy: undefined,
     heldBefore: undefined,
     crowdedOut: false,
     lostRequests: 0,

@@ -15,6 +15,7 @@ import {
   type DecidedCycle,
   newCycle,
   noCandidates,
+  OBSERVED,
   observedDecision,
   primaryOf,
 } from './cycle.ts';
@@ -78,11 +79,11 @@ export class Cycles {
     throw this.refused(cycle, noCandidates(cycle, this.#options.parts.pool));
   }
 
-  /** Publishes the cycle as refused, and returns what to throw. */
-  refused(cycle: Cycle, error: unknown): unknown {
+  /** Publishes the cycle as refused, by its scheduler or before it, and returns what to throw. */
+  refused(cycle: Cycle, error: unknown, by: string | undefined = schedulerOf(cycle)): unknown {
     this.measure(cycle);
     cycle.decision = undefined;
-    return this.#refusedAsDecided(cycle, error);
+    return this.#refusedAsDecided(cycle, error, by);
   }
 
   /** Publishes the decision and reserves by it. Throws where it names no endpoint. */
@@ -93,7 +94,7 @@ export class Cycles {
       endpoint = primaryOf(decision, cycle.candidates.length);
     } catch (error) {
       this.measure(cycle);
-      throw this.#refusedAsDecided(cycle, error);
+      throw this.#refusedAsDecided(cycle, error, decision.decidedBy);
     }
     cycle.decision = this.#withFallbacks(cycle, decision);
     cycle.lostRequests = this.#options.ledger.lost(endpoint);
@@ -117,7 +118,7 @@ export class Cycles {
       try {
         decision = observedDecision(destination, cycle.candidates);
       } catch (error) {
-        throw this.refused(cycle, error);
+        throw this.refused(cycle, error, OBSERVED);
       }
       this.measure(cycle);
       return this.publishAndReserve(cycle, decision);
@@ -153,16 +154,17 @@ export class Cycles {
   }
 
   /**
-   * A cycle of a request that something else has decided: no profile runs, because plugins learn
-   * from what they have scored.
+   * A cycle of a request that something else has decided, or that only waited: no profile runs,
+   * because plugins learn from what they have scored.
    */
-  beginOnly(request: InferenceRequest, options: RouteOptions): Cycle {
+  beginOnly(request: InferenceRequest, options: RouteOptions, purpose: Purpose): Cycle {
     const { cores, parts, candidates: from } = this.#options;
     const at = parts.clock.begin();
     try {
       const generation = cores().generationFor(request);
       const all = subsetOf(parts.pool.snapshot(), options.subset);
-      const candidates = from.offerForPlacing(all, at);
+      const candidates =
+        purpose === 'waiting' ? from.toWaitFor(all) : from.offerForPlacing(all, at);
       return this.begin({ at, request, options, generation, all, candidates });
     } finally {
       parts.clock.end();
@@ -189,8 +191,9 @@ export class Cycles {
     return others.length > 0 ? withFallbacks(cycle, decision, others) : decision;
   }
 
-  #refusedAsDecided(cycle: Cycle, error: unknown): unknown {
+  #refusedAsDecided(cycle: Cycle, error: unknown, by: string | undefined): unknown {
     cycle.error = error;
+    cycle.refusedBy = by;
     this.#publish(cycle);
     return error;
   }
@@ -202,4 +205,9 @@ export class Cycles {
     cycle.number = this.#decisions++;
     journal.decided(cycle);
   }
+}
+
+/** The challenger whose scheduler was asked; without candidates none is. */
+function schedulerOf({ generation, context }: Cycle): string | undefined {
+  return context === undefined ? undefined : generation.challenger?.name;
 }

@@ -43,6 +43,11 @@ export interface DecisionEvent {
   readonly decision: Decision | undefined;
   /** What `route` throws. Undefined for a routed request. */
   readonly error: unknown;
+  /**
+   * The challenger, the scheduler or the observed picker that refused the request; undefined where
+   * the picker itself or the profiles of the plan in charge did.
+   */
+  readonly refusedBy: string | undefined;
   /** What waited for each endpoint and went before it; undefined where nothing waited. */
   readonly heldBefore: readonly HeldSum[] | undefined;
   /** See `InFlightView.isCrowdedOut`. */
