@@ -231,10 +231,10 @@ it('[D249] a trace begins in the deciding thread, and the request gets its id wi
     refused,
     closed,
   }));
-  const onRejected = vi.fn();
+  const onRefused = vi.fn();
   const { worker, following, settle } = linked(
     { route: () => recorded(makeRequest()).routed },
-    { follow, onRejected },
+    { follow, onRefused },
   );
   const head = { id: 'r0', headers: new Map([['x-b', '2']]) };
   const followed = following.follow(head, 'parent');

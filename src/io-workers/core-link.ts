@@ -13,7 +13,7 @@ import type { TurnOutbox } from './turn-outbox.ts';
 
 export interface CoreLinkOptions
   extends Omit<CoreRequestsOptions, 'onFault'>,
-    Pick<SessionOptions, 'onFault' | 'onRejected' | 'follow'> {
+    Pick<SessionOptions, 'onFault' | 'onRefused' | 'follow'> {
   /** Called with the name of a control of a client that was ignored. */
   readonly onIgnored: (control: string) => void;
   readonly onClientFault: (fault: ClientFault) => void;
@@ -108,12 +108,12 @@ export class CoreLink {
   }
 
   #takeReport(operation: number, reader: BatchReader): void {
-    const { onFault, onRejected, onIgnored, onClientFault, times } = this.#options;
+    const { onFault, onRefused, onIgnored, onClientFault, times } = this.#options;
     switch (operation) {
-      case TO_CORE.rejected: {
+      case TO_CORE.refused: {
         const error = new RoutingError(reader.next(), reader.next());
         const request = readLabels(reader);
-        return onRejected(error, request, this.#about(reader.next(), reader.next()));
+        return onRefused(error, request, this.#about(reader.next(), reader.next()));
       }
       case TO_CORE.fault: {
         const error = new Error(reader.next());

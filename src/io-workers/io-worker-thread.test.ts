@@ -76,7 +76,7 @@ async function setUp() {
     identified: unused,
     placedOptions: unused,
     onFault: unused,
-    onRejected: unused,
+    onRefused: unused,
     onIgnored: unused,
     onClientFault: unused,
   };

@@ -49,7 +49,7 @@ const ABOUT_FOLLOWED = {
 /** What it reports to be counted or logged. */
 const REPORT = {
   /** code, sentence, model, request id, id where it is followed: a request was refused. */
-  rejected: 16,
+  refused: 16,
   /** message, stack, request id, id where it is followed: an error of ours. */
   fault: 17,
   /** name: a control of a client that was ignored. */

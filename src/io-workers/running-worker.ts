@@ -132,9 +132,9 @@ export class RunningWorker {
         const { message, stack } = error instanceof Error ? error : new Error(String(error));
         this.#outbox.writer.put(TO_CORE.fault, message, stack, requestId, traceId);
       },
-      onRejected: ({ code, sentence }, request, { requestId, traceId }: AboutRequest) => {
+      onRefused: ({ code, sentence }, request, { requestId, traceId }: AboutRequest) => {
         const { writer } = this.#outbox;
-        writer.put(TO_CORE.rejected, code, sentence);
+        writer.put(TO_CORE.refused, code, sentence);
         writeLabels(writer, request);
         writer.put(requestId, traceId);
       },

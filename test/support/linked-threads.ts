@@ -39,7 +39,7 @@ export function linked(router: Router, given: Partial<CoreLinkOptions> = {}): Li
       identified: (request) => request,
       placedOptions: () => ({ withLabels: true, withScores: true }),
       onFault: vi.fn(),
-      onRejected: vi.fn(),
+      onRefused: vi.fn(),
       onIgnored: vi.fn(),
       onClientFault: vi.fn(),
       ...given,

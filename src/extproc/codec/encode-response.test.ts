@@ -57,7 +57,7 @@ const action: fc.Arbitrary<Exclude<StreamAction, { kind: 'half-close' }>> = fc.o
     endOfStream: fc.boolean(),
   }),
   fc.record({
-    kind: fc.constant('reject' as const),
+    kind: fc.constant('immediate-response' as const),
     status: fc.constantFrom(200, 400, 404, 413, 429, 503),
     grpcStatus: fc.option(fc.integer({ min: 1, max: 16 }), { nil: undefined }),
     headers: fc.array(fc.tuple(name, fc.string())),
@@ -98,7 +98,7 @@ describe('a response encoded', () => {
     fc.assert(
       fc.property(action, (each) => {
         const decoded = decodeOracle(framed(encodeResponse(each)));
-        if (each.kind === 'reject') {
+        if (each.kind === 'immediate-response') {
           expect(decoded['immediate_response']).toMatchObject({
             status: { code: each.status },
             body: Buffer.from(each.body),

@@ -51,8 +51,8 @@ export function encodeResponse(
       return withMetadata(encodeBody(FIELD.responseBody, action.body), action.metadata);
     case 'answer-response-trailers':
       return withMetadata(emptyResponse(FIELD.responseTrailers), action.metadata);
-    case 'reject':
-      return encodeReject(action);
+    case 'immediate-response':
+      return encodeImmediate(action);
   }
 }
 
@@ -163,12 +163,12 @@ function encodeResponseHeaders({
   return writer.take();
 }
 
-function encodeReject({
+function encodeImmediate({
   status,
   grpcStatus,
   headers,
   body,
-}: Extract<StreamAction, { readonly kind: 'reject' }>): Buffer {
+}: Extract<StreamAction, { readonly kind: 'immediate-response' }>): Buffer {
   writer.reset();
   const end = writer.written;
   if (grpcStatus !== undefined) {

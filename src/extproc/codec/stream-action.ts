@@ -53,7 +53,7 @@ export type StreamAction =
       readonly metadata?: readonly ReportedValue[] | undefined;
     }
   | {
-      readonly kind: 'reject';
+      readonly kind: 'immediate-response';
       readonly status: number;
       /** Where the request is gRPC. */
       readonly grpcStatus?: number | undefined;

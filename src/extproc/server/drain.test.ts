@@ -99,7 +99,7 @@ describe('a drain', () => {
 
     const drained = server.drain({ noticeMs: 0, deadlineMs: 10_000 });
     clock.advanceTo(9999);
-    expect(server.rejected).toEqual([]);
+    expect(server.refused).toEqual([]);
     const refusals = [waits, uploads, picked].map(
       (stream) => new Promise((resolve) => stream.on('data', resolve)),
     );
@@ -117,7 +117,7 @@ describe('a drain', () => {
       expect(text).toContain('retry-after');
     }
     await drained;
-    expect(server.rejected).toEqual(['shutting-down', 'shutting-down', 'shutting-down']);
+    expect(server.refused).toEqual(['shutting-down', 'shutting-down', 'shutting-down']);
     const { refused } = server.usage();
     expect(refused.get('shutting-down')).toBe(3);
     // I/O workers have cells for these codes only: any other would be counted without them alone.

@@ -116,7 +116,7 @@ describe('the ext_proc server', () => {
         earlyPickBytes: 1000,
         halfCloseAfterPick: false,
         onFault: () => undefined,
-        onRejected: () => undefined,
+        onRefused: () => undefined,
       },
     });
     const processor = bed.client(port);

@@ -185,7 +185,7 @@ describe('the limits of the ext_proc server', () => {
       () => server.usage().heldBytes,
       (held) => held < 10_000,
     );
-    expect(server.rejected).toEqual(['upload-timeout']);
+    expect(server.refused).toEqual(['upload-timeout']);
   });
 
   it('[V15] answers a request beyond the bound of open streams with 503, and those open go on', async () => {

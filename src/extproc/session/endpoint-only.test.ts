@@ -50,7 +50,7 @@ describe('a request that asks for an endpoint alone', () => {
     expect(ended).toEqual(['completed']);
     expect(actions).toEqual([
       {
-        kind: 'reject',
+        kind: 'immediate-response',
         status: 204,
         headers: [
           ['x-llm-d-reserved-host-port', '10.0.0.1:8000'],

@@ -44,7 +44,7 @@ export function answerWithEndpoint(
     return value === undefined ? [] : [[name, value] as const];
   });
   emit({
-    kind: 'reject',
+    kind: 'immediate-response',
     status: NO_CONTENT,
     headers: [
       ['x-llm-d-reserved-host-port', endpoint],

@@ -18,7 +18,7 @@ function setUp() {
   const placements: Placement[] = [];
   const cancelled: Placement[] = [];
   const ended: string[] = [];
-  const rejected: string[] = [];
+  const refused: string[] = [];
   let heldBytes = 0;
   const blocks = new MemoryPool();
   const unexpected = (): never => {
@@ -37,7 +37,7 @@ function setUp() {
       earlyPickBytes: 20,
       halfCloseAfterPick: false,
       onFault: unexpected,
-      onRejected: ({ code }) => void rejected.push(code),
+      onRefused: ({ code }) => void refused.push(code),
     },
     (action) => void actions.push(action),
     {
@@ -60,7 +60,7 @@ function setUp() {
     placements,
     cancelled,
     ended,
-    rejected,
+    refused,
     routed,
     blocks,
     heldBytes: () => heldBytes,
@@ -154,10 +154,10 @@ describe('a session whose request waits for an endpoint', () => {
   });
 
   it('[Q13] answers a refusal with its status, and forgets a request that is refused meanwhile', () => {
-    const { session, placements, rejected, kinds } = setUp();
+    const { session, placements, refused, kinds } = setUp();
     for (const event of [headersOf(BODY_MODE.fullDuplex), body(BODY, true)]) session.on(event);
     placements[0]?.refused(new RoutingError('no-endpoints', 'gone'));
-    expect([kinds(), rejected]).toEqual([['reject'], ['no-endpoints']]);
+    expect([kinds(), refused]).toEqual([['immediate-response'], ['no-endpoints']]);
     const other = setUp();
     for (const event of [headersOf(BODY_MODE.fullDuplex), body(BODY, true)])
       other.session.on(event);

@@ -66,7 +66,7 @@ describe('what a session keeps', () => {
     expect([heldBytes(), blocks.taken]).toEqual([512 + 20 + 2 + blockCost, 1]);
     expect(session.refuse(new RoutingError('memory-full', 'too much'))).toBe(true);
     expect([session.phase, heldBytes(), routed, blocks.taken]).toEqual(['refused', 0, [], 0]);
-    expect(actions).toMatchObject([{ kind: 'reject', status: 429 }]);
+    expect(actions).toMatchObject([{ kind: 'immediate-response', status: 429 }]);
     const other = setUp();
     other.send(requestHeaders(), requestBody(BODY));
     expect([other.session.phase, other.heldBytes()]).toEqual(['picked', 0]);

@@ -18,7 +18,7 @@ import type { SessionOptions } from './session.ts';
 
 describe('a request that is refused', () => {
   it('[P10] refuses in OpenAI’s shape, with a reason and a time to wait, and then says nothing more', () => {
-    const { send, actions, rejected } = setUp();
+    const { send, actions, refused } = setUp();
     send(
       requestHeaders({ metadata: { subset: [], served: undefined } }),
       requestBody(BODY),
@@ -26,25 +26,25 @@ describe('a request that is refused', () => {
       responseHeaders(),
     );
     expect(actions).toHaveLength(1);
-    const [reject] = actions;
-    if (reject?.kind !== 'reject') throw new Error('not a rejection');
-    expect(Object.fromEntries(reject.headers)).toEqual({
+    const [refusal] = actions;
+    if (refusal?.kind !== 'immediate-response') throw new Error('not an immediate response');
+    expect(Object.fromEntries(refusal.headers)).toEqual({
       'content-type': 'application/json',
       'x-llm-d-request-dropped-reason': 'rejected-no-endpoints',
       'retry-after': '1',
     });
     const error = { message: 'none of 3', type: 'server_error', param: null, code: 503 };
-    expect(JSON.parse(reject.body)).toEqual({ error: { ...error, reason: 'no-endpoints' } });
-    expect(rejected).toEqual(['no-endpoints']);
+    expect(JSON.parse(refusal.body)).toEqual({ error: { ...error, reason: 'no-endpoints' } });
+    expect(refused).toEqual(['no-endpoints']);
   });
 
   it('[D350] says which request was refused, unless it could not be read', () => {
     const refused: unknown[] = [];
-    const onRejected: SessionOptions['onRejected'] = (_error, request) =>
+    const onRefused: SessionOptions['onRefused'] = (_error, request) =>
       void refused.push(request?.model);
     const none = { metadata: { subset: [], served: undefined } };
-    setUp({ onRejected }).send(requestHeaders(none), requestBody(BODY));
-    setUp({ onRejected }).send(requestHeaders(), requestBody('{'));
+    setUp({ onRefused }).send(requestHeaders(none), requestBody(BODY));
+    setUp({ onRefused }).send(requestHeaders(), requestBody('{'));
     expect(refused).toEqual(['m', undefined]);
   });
 
@@ -53,7 +53,9 @@ describe('a request that is refused', () => {
     const sent = headers({ ...REQUEST, ':path': '/x.Y/Z', 'content-type': 'application/grpc' });
     const metadata = { subset: [], served: undefined };
     send(requestHeaders({ headers: sent, metadata }), requestBody(''));
-    expect(actions).toMatchObject([{ kind: 'reject', status: 200, grpcStatus: 14, body: '' }]);
+    expect(actions).toMatchObject([
+      { kind: 'immediate-response', status: 200, grpcStatus: 14, body: '' },
+    ]);
   });
 
   it('[P11] answers an error of ours with 500 and reports it', () => {
@@ -66,7 +68,7 @@ describe('a request that is refused', () => {
       },
     });
     send(requestHeaders(), requestBody(BODY));
-    expect(actions).toMatchObject([{ kind: 'reject', status: 500 }]);
+    expect(actions).toMatchObject([{ kind: 'immediate-response', status: 500 }]);
     expect(faults).toEqual([broken]);
   });
 
@@ -86,14 +88,14 @@ describe('a request that is refused', () => {
     expect(sent.join('')).toBe(`${start},"ec_transfer_params":null , "n":1}`);
     const early = setUp({ openBody });
     early.send(requestHeaders(EARLY), requestPart(start), requestBody(end));
-    expect(early.actions.at(-1)).toMatchObject({ kind: 'reject', status: 400 });
+    expect(early.actions.at(-1)).toMatchObject({ kind: 'immediate-response', status: 400 });
     expect(JSON.stringify(early.actions.at(-1))).toContain('ec_transfer_params');
   });
 
   it('[P27] refuses a body by the size that is announced', () => {
     const { send, actions } = setUp();
     send(requestHeaders({ pairs: { 'content-length': '10000001' } } as never));
-    expect(actions).toMatchObject([{ kind: 'reject', status: 413 }]);
+    expect(actions).toMatchObject([{ kind: 'immediate-response', status: 413 }]);
   });
 
   it('[P11] reports an observer that fails at the end, and still gives the reservation back', () => {
@@ -126,7 +128,9 @@ describe('answers of the picker itself', () => {
     const pairs = { ':method': 'GET', ':path': '/v1/models?x' };
     send(requestHeaders({ pairs, endOfStream: true }), requestHeaders({ endOfStream: true }));
     const content = [['content-type', 'application/json']];
-    expect(actions).toEqual([{ kind: 'reject', status: 200, headers: content, body: '{}' }]);
+    expect(actions).toEqual([
+      { kind: 'immediate-response', status: 200, headers: content, body: '{}' },
+    ]);
     expect(asked).toEqual([{ method: 'GET', path: '/v1/models?x' }]);
     expect([...ended, ...routed]).toEqual([]);
   });
@@ -137,19 +141,19 @@ describe('answers of the picker itself', () => {
     expect(kinds()).toEqual(['answer-request-headers']);
     const withBody = setUp({ respond: () => local });
     withBody.send(requestHeaders());
-    expect(withBody.kinds()).not.toContain('reject');
+    expect(withBody.kinds()).not.toContain('immediate-response');
   });
 
   it('[G165] names the endpoint of a pick to a client that asks for no more, and passes nothing on', () => {
     const { send, actions, ended, routed } = setUp({ answersEndpointOnly: () => true });
     const pairs = { prefer: 'reserve-endpoint' };
     send(requestHeaders({ pairs }), requestBody(BODY), responseHeaders());
-    expect(actions).toMatchObject([{ kind: 'reject', status: 204, body: '' }]);
+    expect(actions).toMatchObject([{ kind: 'immediate-response', status: 204, body: '' }]);
     expect(ended).toEqual([{ outcome: 'completed', usage: undefined }]);
     expect(routed[0]?.options).toMatchObject({ firstTokenVisible: false, endVisible: false });
     const without = setUp();
     without.send(requestHeaders({ pairs }), requestBody(BODY));
-    expect(without.actions).toMatchObject([{ kind: 'reject', status: 500 }]);
+    expect(without.actions).toMatchObject([{ kind: 'immediate-response', status: 500 }]);
     expect(without.routed).toEqual([]);
   });
 
@@ -160,6 +164,6 @@ describe('answers of the picker itself', () => {
       },
     });
     send(requestHeaders({ endOfStream: true }));
-    expect(actions).toMatchObject([{ kind: 'reject', status: 503 }]);
+    expect(actions).toMatchObject([{ kind: 'immediate-response', status: 503 }]);
   });
 });

@@ -130,15 +130,15 @@ describe('a request that goes on under another model’s name', () => {
       send(requestHeaders(EARLY), requestPart(late.slice(0, 1500)));
       expect(kinds()).toEqual(['answer-request-headers', 'answer-request-body']);
       send(requestBody(late.slice(1500)));
-      const rejection = { kind: 'reject', status: 400 };
-      if (refused) expect(actions.at(-1)).toMatchObject(rejection);
-      else expect(actions.at(-1)).not.toMatchObject(rejection);
+      const refusal = { kind: 'immediate-response', status: 400 };
+      if (refused) expect(actions.at(-1)).toMatchObject(refusal);
+      else expect(actions.at(-1)).not.toMatchObject(refusal);
     }
   });
 
   it('[P34] refuses a name that is seen only after its headers have left', () => {
     for (const [requested, kind] of [
-      ['chat', 'reject'],
+      ['chat', 'immediate-response'],
       ['other', 'answer-request-body'],
     ] as const) {
       const { send, kinds } = setUp({ openBody: served(requested) });

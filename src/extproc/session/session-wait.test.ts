@@ -67,12 +67,12 @@ describe('a session whose request needs something first', () => {
     expect([actions, routed, faults]).toEqual([[], [], []]);
   });
 
-  it('[E10] rejects a request that cannot be routed after the wait', () => {
-    const { send, kinds, ready, rejected } = setUpWaiting();
+  it('[E10] refuses a request that cannot be routed after the wait', () => {
+    const { send, kinds, ready, refused } = setUpWaiting();
     const subset = { metadata: { subset: [], served: undefined } };
     send(requestHeaders(subset), requestBody(BODY));
     ready();
-    expect(kinds()).toEqual(['reject']);
-    expect(rejected).toEqual(['no-endpoints']);
+    expect(kinds()).toEqual(['immediate-response']);
+    expect(refused).toEqual(['no-endpoints']);
   });
 });

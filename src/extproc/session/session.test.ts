@@ -127,7 +127,7 @@ describe('a session', () => {
         send(requestHeaders({ ...protocol, pairs } as never), requestPart(BODY.slice(0, 20)));
         send(requestBody(BODY.slice(20)));
         const refused = actions.at(-1);
-        expect(refused).toMatchObject({ kind: 'reject', status: 503 });
+        expect(refused).toMatchObject({ kind: 'immediate-response', status: 503 });
         expect(refused).toHaveProperty('body', expect.stringContaining('body-incomplete'));
         // What streams past may have been picked for; its reservation is back.
         expect(ended).toHaveLength(routed.length);
@@ -159,7 +159,7 @@ describe('a session', () => {
     expect(good.read[0]?.prompt.count).toBeGreaterThan(good.routed[0]?.request.prompt.count ?? 0);
     const bad = setUp();
     bad.send(requestHeaders(EARLY), requestPart(body.slice(0, 2000)), requestBody('\u0001'));
-    expect(bad.actions.at(-1)).toMatchObject({ kind: 'reject', status: 400 });
+    expect(bad.actions.at(-1)).toMatchObject({ kind: 'immediate-response', status: 400 });
     expect(bad.ended).toEqual([{ outcome: 'aborted', usage: undefined }]);
   });
 
@@ -231,7 +231,7 @@ describe('a session', () => {
     expect(actions.at(-1)).toMatchObject({ pick: { destination: '10.0.0.1:8000' } });
     const whole = setUp();
     whole.send(requestHeaders(mode(BODY_MODE.bufferedPartial)), requestBody(BODY.slice(0, 20)));
-    expect(whole.actions.at(-1)).toMatchObject({ kind: 'reject', status: 400 });
+    expect(whole.actions.at(-1)).toMatchObject({ kind: 'immediate-response', status: 400 });
   });
 
   it('[P25] sends an empty body back as one empty piece, and none where only trailers came', () => {

@@ -11,7 +11,7 @@ import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
 import type { ReadRequest, SessionHead } from '../request-body/read-request.ts';
 import { type ByteAccount, UNCOUNTED } from '../streams/byte-account.ts';
 import type { StreamPhase } from '../streams/stream-account.ts';
-import { errorFormOf, rejection } from './rejection.ts';
+import { errorFormOf, errorResponse } from './error-response.ts';
 import { RequestPhase } from './request-phase.ts';
 import { RequestPick } from './request-pick.ts';
 import { ResponsePhase } from './response-phase.ts';
@@ -23,7 +23,7 @@ export interface SessionOptions extends SessionRules {
   /** Called for an error of ours. The request has been answered with 500, unless it was over. */
   readonly onFault: (error: unknown, about: AboutRequest) => void;
   /** Without a request where it was refused before it could be picked for. */
-  readonly onRejected: (
+  readonly onRefused: (
     error: RoutingError,
     request: RequestLabels | undefined,
     about: AboutRequest,
@@ -79,7 +79,7 @@ export class Session {
     this.#traceparent = traceparent;
     const send = (action: StreamAction): void => {
       if (action.kind === 'half-close') this.#state = 'half-closed';
-      else if (action.kind === 'reject') this.#state = 'refused';
+      else if (action.kind === 'immediate-response') this.#state = 'refused';
       emit(action);
     };
     this.#request = new RequestPhase(options, send, account);
@@ -113,7 +113,7 @@ export class Session {
   /** Ends the request with an answer to the client; false where it is too late for one. */
   refuse(error: RoutingError): boolean {
     if (this.#state !== 'open') return false;
-    this.#reject(error);
+    this.#refuse(error);
     return true;
   }
 
@@ -132,7 +132,7 @@ export class Session {
       const read = this.#take(event);
       if (read !== undefined) this.#pick.begin(read);
     } catch (error) {
-      this.#reject(error);
+      this.#refuse(error);
     }
   }
 
@@ -195,7 +195,7 @@ export class Session {
     try {
       go();
     } catch (error) {
-      this.#reject(error);
+      this.#refuse(error);
     }
     // If an event makes the session wait again, `on` keeps the events behind it.
     this.#waiting.takeEach((event) => this.on(event));
@@ -224,7 +224,12 @@ export class Session {
 
   #respondLocally({ status, contentType, body }: LocalResponse): void {
     this.#state = 'refused';
-    this.#emit({ kind: 'reject', status, headers: [['content-type', contentType]], body });
+    this.#emit({
+      kind: 'immediate-response',
+      status,
+      headers: [['content-type', contentType]],
+      body,
+    });
   }
 
   #configure({ protocol, metadata }: StreamEvent): void {
@@ -247,22 +252,22 @@ export class Session {
   }
 
   /** Ends the request with an answer to the client; only the end of the stream matters after it. */
-  #reject(error: unknown): void {
+  #refuse(error: unknown): void {
     if (error instanceof LocalAnswer) return this.#respondLocally(error.response);
     this.#state = 'refused';
     this.#waiting.drop();
-    const { onFault, onRejected } = this.#options;
+    const { onFault, onRefused } = this.#options;
     const { routed, request } = this.#pick;
     this.#drop();
     const expected = error instanceof RoutingError;
     const shown = expected ? error : internalFailure();
-    this.#emit(rejection(shown, errorFormOf(this.#head)));
+    this.#emit(errorResponse(shown, errorFormOf(this.#head)));
     const about = this.#about;
     this.#head?.followed?.refused(shown);
     if (!expected) onFault(error, about);
     try {
       routed?.done('aborted');
-      onRejected(shown, request, about);
+      onRefused(shown, request, about);
     } catch (fault) {
       onFault(fault, about);
     }

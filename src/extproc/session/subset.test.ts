@@ -15,7 +15,7 @@ describe('the subset of endpoints that a proxy names', () => {
     expect(routed[0]?.options?.subset).toEqual(['b', 'c']);
     const none = setUp();
     none.send(requestHeaders(metadata([])), requestBody(BODY));
-    expect(none.actions).toMatchObject([{ kind: 'reject', status: 503 }]);
+    expect(none.actions).toMatchObject([{ kind: 'immediate-response', status: 503 }]);
   });
 
   it('[D96] ignores every subset where it is configured so', () => {

@@ -69,7 +69,7 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
       parts.live.onRefused();
       log.error({ err: error, ...about }, 'a request failed in the picker and got status 500');
     },
-    onRejected: (error, request, about) => {
+    onRefused: (error, request, about) => {
       const { code, sentence } = error;
       parts.live.onRefused();
       parts.metrics.countError(code, request);

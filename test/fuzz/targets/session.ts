@@ -186,7 +186,7 @@ export const session: FuzzTarget = {
         earlyPickBytes: 200,
         halfCloseAfterPick: (flags & 2) === 2,
         onFault: (error) => void faults.push(error),
-        onRejected: () => undefined,
+        onRefused: () => undefined,
       },
       (action) => {
         actions.push(action);
@@ -239,7 +239,7 @@ function check({ actions, faults, routes, got }: Outcome): void {
   answers('answer-request-trailers', 'request-trailers');
   answers('answer-response-headers', 'response-headers');
   answers('answer-response-trailers', 'response-trailers');
-  for (const last of ['reject', 'half-close'] as const) {
+  for (const last of ['immediate-response', 'half-close'] as const) {
     const at = kinds.indexOf(last);
     promise(at < 0 || at === kinds.length - 1, () => `${last} is not the last: ${kinds.join()}`);
   }

@@ -56,7 +56,7 @@ export class ExtProcServerBed {
     onFault: (error: unknown) => {
       throw error;
     },
-    onRejected: () => undefined,
+    onRefused: () => undefined,
   };
 
   begin(): void {

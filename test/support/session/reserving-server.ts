@@ -42,7 +42,7 @@ export interface ReservingServer {
   /** Streams open. */
   sessions(): number;
   /** Reasons of refusals, in their order. */
-  readonly rejected: string[];
+  readonly refused: string[];
   usage(): StreamUsage;
   drain(times: { readonly noticeMs: number; readonly deadlineMs: number }): Promise<void>;
 }
@@ -52,7 +52,7 @@ export async function startReservingServer(
   router?: Router,
 ): Promise<ReservingServer> {
   const { route, held } = reservingRouter();
-  const rejected: string[] = [];
+  const refused: string[] = [];
   const session: Omit<SessionOptions, 'newRequestId'> = {
     router: router ?? { route },
     openBody: createOpenBody({ bodyBytesMax: 64 * MiB, hashSeed: 1 }),
@@ -62,7 +62,7 @@ export async function startReservingServer(
     onFault: (error) => {
       throw error;
     },
-    onRejected: ({ code }) => void rejected.push(code),
+    onRefused: ({ code }) => void refused.push(code),
   };
   const server = await startExtProcServer({
     host: '127.0.0.1',
@@ -76,5 +76,5 @@ export async function startReservingServer(
   });
   server.setServing(true);
   const { port, sessions, usage, drain } = server;
-  return { port, sessions, usage, drain, rejected, reservations: held };
+  return { port, sessions, usage, drain, refused, reservations: held };
 }

@@ -13,5 +13,5 @@ export const RESERVING_SESSION: SessionOptions = {
   onFault: (error: unknown) => {
     throw error;
   },
-  onRejected: () => undefined,
+  onRefused: () => undefined,
 };

@@ -77,7 +77,7 @@ export interface SessionBed {
   readonly responseMarks: Map<string, string>;
   readonly faults: readonly unknown[];
   /** Codes of refusals. */
-  readonly rejected: readonly string[];
+  readonly refused: readonly string[];
   readonly blocks: MemoryPool;
   readonly heldBytes: () => number;
 }
@@ -99,7 +99,7 @@ export function setUp(
   const routed: { request: InferenceRequest; options: RouteOptions | undefined }[] = [];
   const conversations: PromptBlocks[] = [];
   const faults: unknown[] = [];
-  const rejected: string[] = [];
+  const refused: string[] = [];
   let firstTokens = 0;
   let heldBytes = 0;
   const blocks = new MemoryPool();
@@ -139,7 +139,7 @@ export function setUp(
       earlyPickBytes: 1000,
       halfCloseAfterPick: false,
       onFault: (error) => void faults.push(error),
-      onRejected: ({ code }) => void rejected.push(code),
+      onRefused: ({ code }) => void refused.push(code),
       ...overrides,
     },
     (action) => void actions.push(action),
@@ -167,7 +167,7 @@ export function setUp(
     conversations,
     routed,
     faults,
-    rejected,
+    refused,
     firstTokens: () => firstTokens,
     kinds: () => actions.map(({ kind }) => kind),
     send: (...events: readonly StreamEvent[]) => {

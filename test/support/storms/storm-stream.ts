@@ -62,7 +62,7 @@ export class StormStream {
 
   #take(action: StreamAction): void {
     if (this.refusals > 0) this.#late += 1;
-    if (action.kind === 'reject') {
+    if (action.kind === 'immediate-response') {
       this.refusals += 1;
       this.#later(5, () => this.close('ended'));
       this.#parts.onAnswer(this);

@@ -36,7 +36,7 @@ export function threadsByClock(
       identified: (request) => request,
       placedOptions: () => ({ withLabels: false, withScores: false }),
       onFault,
-      onRejected: () => undefined,
+      onRefused: () => undefined,
       onIgnored: () => undefined,
       onClientFault: () => undefined,
     },

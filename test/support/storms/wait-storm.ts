@@ -173,7 +173,7 @@ class RunningStorm {
       earlyPickBytes: 1_000_000,
       halfCloseAfterPick: false,
       onFault,
-      onRejected: () => undefined,
+      onRefused: () => undefined,
     };
   }
 

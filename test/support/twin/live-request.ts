@@ -61,7 +61,7 @@ export class LiveRequest {
   }
 
   #on(action: StreamAction): void {
-    if (action.kind === 'reject') this.#end();
+    if (action.kind === 'immediate-response') this.#end();
     if (!('pick' in action) || action.pick === undefined) return;
     const { destination, setHeaders } = action.pick;
     this.result.server = this.#parts.placeOf(destination);

@@ -106,7 +106,7 @@ function sessionOf(plan: PickerPlan, router: ControlledRouter): SessionOptions {
     earlyPickBytes: EARLY_PICK_BYTES,
     halfCloseAfterPick: false,
     onFault: (error) => fail({ error }),
-    onRejected: () => undefined,
+    onRefused: () => undefined,
   };
 }
 

@@ -22,7 +22,7 @@ export function errorFormOf(head: Pick<RequestHead, 'path' | 'headers'> | undefi
 }
 
 /** A routing error as the client gets it: as JSON in its API's error shape, or as gRPC's status. */
-export function rejection({ code, sentence }: RoutingError, form: ErrorForm): StreamAction {
+export function errorResponse({ code, sentence }: RoutingError, form: ErrorForm): StreamAction {
   const { status, grpcStatus, type, anthropicType, droppedReason } = ERRORS[code];
   const headers: (readonly [name: string, value: string])[] = [
     ['content-type', form === 'grpc' ? 'application/grpc' : 'application/json'],
@@ -31,13 +31,13 @@ export function rejection({ code, sentence }: RoutingError, form: ErrorForm): St
   if (status === 429 || status === 503) headers.push(['retry-after', RETRY_AFTER_SECONDS]);
   if (form === 'grpc') {
     headers.push(['grpc-status', String(grpcStatus)], ['grpc-message', grpcMessage(sentence)]);
-    return { kind: 'reject', status: 200, grpcStatus, headers, body: '' };
+    return { kind: 'immediate-response', status: 200, grpcStatus, headers, body: '' };
   }
   const error =
     form === 'anthropic'
       ? { type: 'error', error: { type: anthropicType ?? type, message: sentence, reason: code } }
       : { error: { message: sentence, type, param: null, code: status, reason: code } };
-  return { kind: 'reject', status, headers, body: JSON.stringify(error) };
+  return { kind: 'immediate-response', status, headers, body: JSON.stringify(error) };
 }
 
 /** The header's encoding: all but visible ASCII as `%` and two hexadecimal digits a byte. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ERRORS, RoutingError, type RoutingErrorCode } from '../../framework/error.ts';
-import { type ErrorForm, errorFormOf, rejection } from './rejection.ts';
+import { type ErrorForm, errorFormOf, errorResponse } from './error-response.ts';
 
 const CODES = Object.keys(ERRORS) as RoutingErrorCode[];
 
@@ -12,8 +12,8 @@ const formOf = (path: string, contentType: string | undefined): ErrorForm =>
   });
 
 function refusalOf(code: RoutingErrorCode, sentence: string, form: ErrorForm) {
-  const action = rejection(new RoutingError(code, sentence), form);
-  if (action.kind !== 'reject') throw new Error('not a rejection');
+  const action = errorResponse(new RoutingError(code, sentence), form);
+  if (action.kind !== 'immediate-response') throw new Error('not an immediate response');
   return { ...action, headers: new Map(action.headers) };
 }
 
