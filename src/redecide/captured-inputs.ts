@@ -156,7 +156,7 @@ export function takenDecision(
 export function capturedExpectation({ expected }: DecidedRecord): Expectation | undefined {
   if (expected === undefined) return undefined;
   const [cachedTokens, prefillCachedTokens, output] = expected;
-  return { cachedTokens, prefillCachedTokens, outputTokens: output ?? undefined };
+  return { cachedTokens, prefillCachedTokens, estimatedOutputTokens: output ?? undefined };
 }
 
 /** The decision with the endpoints that were really chosen, where they are still in the pool. */

@@ -78,7 +78,7 @@ function captured(): CaptureRecord {
     heldBefore: HELD,
     crowdedOut: true,
     adoptionsAgo: 1,
-    expected: { cachedTokens: 96, prefillCachedTokens: 32, outputTokens: 400 },
+    expected: { cachedTokens: 96, prefillCachedTokens: 32, estimatedOutputTokens: 400 },
     decision: EVERY_FIELD.d,
   });
   lines.drain();

@@ -133,7 +133,11 @@ describe('lines of a capture', () => {
       { redacted, options, decision, adoptionsAgo: 2 },
     );
     expect(record).toMatchObject({ adoptionsAgo: 2, subset: options.subset, d: decision });
-    const expected = { cachedTokens: 128, prefillCachedTokens: 0, outputTokens: undefined };
+    const expected = {
+      cachedTokens: 128,
+      prefillCachedTokens: 0,
+      estimatedOutputTokens: undefined,
+    };
     expect(readAgain({}, { expected })).toMatchObject({ expected: [128, 0, null] });
     expect(record).toMatchObject({ firstTokenSeen: false, endSeen: false });
     expect(record.r).toMatchObject({ ...fields, headers: redacted.headers, fairness: 'hash' });

@@ -111,9 +111,9 @@ export class CaptureLines {
     if (decided.crowdedOut) bytes.raw(KEYS.crowdedOut);
     if (decided.adoptionsAgo > 0) bytes.numberField(KEYS.adoptionsAgo, decided.adoptionsAgo);
     if (decided.expected !== undefined) {
-      const { cachedTokens, prefillCachedTokens, outputTokens = null } = decided.expected;
+      const { cachedTokens, prefillCachedTokens, estimatedOutputTokens = null } = decided.expected;
       bytes.raw(KEYS.expected);
-      bytes.json([cachedTokens, prefillCachedTokens, outputTokens]);
+      bytes.json([cachedTokens, prefillCachedTokens, estimatedOutputTokens]);
     }
     this.#decision(decision);
     this.#end(KEYS.decisionEnd);

@@ -38,7 +38,8 @@ export function expectationOf(
   return {
     cachedTokens: core.cachedTokens(endpoint, context),
     prefillCachedTokens: prefill === undefined ? 0 : core.cachedTokens(prefill, context),
-    outputTokens: core.outputEstimate && estimatedOutputTokens(request, core.outputEstimate),
+    estimatedOutputTokens:
+      core.outputEstimate && estimatedOutputTokens(request, core.outputEstimate),
   };
 }
 
@@ -64,7 +65,7 @@ export function reserveRequest(
       decision: keepsRuns ? decision : withoutRuns(decision),
       cachedTokens: expected.cachedTokens,
       prefillCachedTokens: expected.prefillCachedTokens,
-      estimatedOutputTokens: expected.outputTokens,
+      estimatedOutputTokens: expected.estimatedOutputTokens,
       endVisible,
     },
     generation,

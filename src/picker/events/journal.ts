@@ -18,7 +18,7 @@ export interface Expectation {
   readonly cachedTokens: number;
   readonly prefillCachedTokens: number;
   /** Undefined where the core does not estimate answers. */
-  readonly outputTokens: number | undefined;
+  readonly estimatedOutputTokens: number | undefined;
 }
 
 /** A decision as the picker publishes it: the request, and the decision or why there is none. */
