@@ -1,15 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { readingOfPlan } from '../catalogue/reading-of-plan.ts';
 import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import type { ExtProcServer } from '../extproc/server/ext-proc-server.ts';
 import { packageVersion } from '../files/folders.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
-import type { ParserType } from '../framework/parser-type.ts';
-import type { PromptReading } from '../framework/prompt-reading.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import { PickerMetrics } from '../journal/metrics/metrics.ts';
-import { logSchedulers } from '../journal/metrics/process/log-scheduler.ts';
 import { registerSchedulerMetrics } from '../journal/metrics/process/scheduler-metrics.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
@@ -17,7 +13,7 @@ import { startTelemetry, type Telemetry } from '../telemetry/start-telemetry.ts'
 import { startAdminServer } from './admin/admin-server.ts';
 import { type AdminParts, adminOptions } from './admin-options.ts';
 import { startAutoscaling } from './autoscaling/start-autoscaling.ts';
-import type { ExtProcParts } from './extproc/ext-proc-options.ts';
+import { type RequestReading, requestReading } from './extproc/request-reading.ts';
 import { type StartedServer, startServer } from './extproc/start-server.ts';
 import { type ConfigReload, startConfigReload } from './lifecycle/config-reload.ts';
 import { Drain } from './lifecycle/drain.ts';
@@ -29,15 +25,10 @@ import { checkIoWorkers } from './options/check-io-workers.ts';
 import type { RecordingOptions, ServeOptions } from './options/serve-options.ts';
 import { followEndpoints } from './picker/endpoint-discovery.ts';
 import { PromotionControl } from './picker/promotion-control.ts';
-import { registerPool, registerSchedulers } from './picker/register-metrics.ts';
+import { registerPool } from './picker/register-metrics.ts';
 import { servingPlan } from './picker/serving-plan.ts';
 import { type StartedPicker, type StartPickerParts, startPicker } from './picker/start-picker.ts';
-import {
-  openShadowLog,
-  startCaptureWriter,
-  startShadows,
-  stopWatchers,
-} from './picker/watchers.ts';
+import { startWatchers } from './picker/watchers.ts';
 import { sharedSecret } from './replicas/create-replica.ts';
 import { startTls } from './tls/start-tls.ts';
 
@@ -63,25 +54,23 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const { metrics, process } = metricsOf(options, clock);
   const tls = await startTls(options.tls, { registry: metrics.registry, clock, log });
   const observing = await observingOf(options, { metrics, runtime });
-  const { recorder, promotionControl, telemetry } = observing;
+  const { recorder, telemetry } = observing;
   const rules = new RequestRules(runtime.random.fork('rules'));
   const started = startPicker(options, { seed, runtime, rules, ...observing });
   const { picker, router, live, headroom, replica } = started;
-  const capture = startCaptureWriter(options, { ...started, registry: metrics.registry });
-  const shadowLog = openShadowLog(options);
-  const shadows = startShadows(options, { ...started, clock, shadowLog });
-  const promotion = promotionControl?.start(picker, shadows);
-  registerSchedulers(metrics.registry, { picker, shadows, promotion });
-  const states = logSchedulers(picker, { clock, log });
+  const watched = { ...started, ...observing, clock, registry: metrics.registry };
+  const watchers = startWatchers(options, watched);
+  const { shadows, promotion } = watchers;
   registerPool(options, { picker, router, metrics, runtime });
   const scaled = { ...options.autoscaling, host: options.listen.host, log };
   const scaling = await startAutoscaling(scaled, { headroom, metrics, clock });
-  const { deciding, reading, serving } = servingOf(options);
+  const { reading, adopt: adoptReading } = requestReading(options);
+  const serving = servingStateOf(options, reading);
   const endpoints = await followEndpoints(options, { picker, metrics, runtime, rules, serving });
   const served = { ...runtime, ...started, ...reading, ...observing, rules, tls, seed };
   const { server, refresh } = await startServer(options, served);
   const election = await joinElection(options, { metrics, runtime, serving });
-  const reload = reloadOf(options, { ...started, metrics, deciding, refresh });
+  const reload = reloadOf(options, { ...started, metrics, adoptReading, refresh });
   const observers = { recorder, live, shadows, promotion, process, headroom, replica };
   const followers = { ...endpoints, election, reload, serving, tls };
   const drain = new Drain(options.drain, server);
@@ -99,7 +88,8 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       await Promise.all([reload?.stop(), endpoints.discovery?.stop(), replica?.stop()]);
       endpoints.kubernetes?.stop();
       for (const part of [promotion, router, picker]) part?.stop();
-      await stopWatchers({ capture, shadows, shadowLog, stops: [process, states, scaling] });
+      for (const part of [process, scaling]) part.stop();
+      await watchers.stop();
       await Promise.all([admin.stop(), tls.stop(), telemetry?.stop()]);
       await runtime.network.close();
     },
@@ -120,44 +110,13 @@ function portsOf(
   return { extProcPort: port, healthPort, metricsPort, scalerPort };
 }
 
-/** How requests are read, which a reload replaces. */
-interface Deciding {
-  parsers: readonly ParserType[];
-  propagatesPriority: boolean;
-  prompts: PromptReading;
-}
-
-/** How requests are read, and what health says by it. */
-function servingOf(options: ServeOptions): {
-  readonly deciding: Deciding;
-  readonly reading: Pick<ExtProcParts, 'parsers' | 'propagatesPriority' | 'prompts'>;
-  readonly serving: ServingState;
-} {
-  const { plan, pool, log } = options;
-  const deciding = decidingOf(plan, options);
-  const parsers = (): readonly ParserType[] => deciding.parsers;
-  const reading = {
-    parsers,
-    propagatesPriority: () => deciding.propagatesPriority,
-    prompts: () => deciding.prompts,
-  };
-  return {
-    deciding,
-    reading,
-    serving: new ServingState(
-      { leads: pool.election === undefined, known: pool.kubernetes === undefined },
-      { parsers, log },
-    ),
-  };
-}
-
-function decidingOf(plan: PickerPlan, { observe, shadowing }: ServeOptions): Deciding {
-  const { shadowPlans = [] } = shadowing;
-  const { parsers = [], propagatesPriority = false } = plan;
-  // Where this picker decides nothing, shadows of the reference shall know what the reference
-  // knows.
-  const prompts = readingOfPlan(plan, observe === true ? shadowPlans : []);
-  return { parsers, propagatesPriority, prompts };
+/** What health says. */
+function servingStateOf(
+  { pool, log }: ServeOptions,
+  { parsers }: Pick<RequestReading, 'parsers'>,
+): ServingState {
+  const known = pool.kubernetes === undefined;
+  return new ServingState({ leads: pool.election === undefined, known }, { parsers, log });
 }
 
 function metricsOf(
@@ -223,11 +182,11 @@ function reloadOf(
     picker,
     router,
     metrics,
-    deciding,
+    adoptReading,
     refresh,
   }: Pick<AdminParts, 'metrics'> &
     StartedPicker &
-    Pick<StartedServer, 'refresh'> & { readonly deciding: Deciding },
+    Pick<StartedServer, 'refresh'> & { readonly adoptReading: (plan: PickerPlan) => void },
 ): ConfigReload | undefined {
   const { configFile: file, plan, log, listen, pool } = options;
   const { registry } = metrics;
@@ -236,7 +195,7 @@ function reloadOf(
     checkIoWorkers(listen, adopted);
     picker.adopt(adopted);
     router.configure(adopted.flowControl);
-    Object.assign(deciding, decidingOf(next, options));
+    adoptReading(next);
     refresh();
     registerSchedulerMetrics(registry, { inCharge: () => picker.replacement() });
     const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();

@@ -3,8 +3,6 @@ import type { ExtProcServerOptions } from '../../extproc/server/ext-proc-server.
 import type { ObserverSessionOptions } from '../../extproc/session/observer-session.ts';
 import type { SessionSettings } from '../../extproc/session/session-rules.ts';
 import type { RoutingErrorCode } from '../../framework/error.ts';
-import type { ParserType } from '../../framework/parser-type.ts';
-import type { PromptReading } from '../../framework/prompt-reading.ts';
 import type { Router } from '../../framework/routing.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { HashSecret } from '../../framework/values/keyed-hash.ts';
@@ -20,6 +18,7 @@ import type { LiveCounts } from '../live/live-counts.ts';
 import type { RequestOptions, ServeOptions } from '../options/serve-options.ts';
 import type { ServeTls } from '../tls/start-tls.ts';
 import { localAnswers } from './local-answers.ts';
+import type { RequestReading } from './request-reading.ts';
 import { servedReaders } from './served-readers.ts';
 
 /**
@@ -31,16 +30,13 @@ const WARNED_REFUSALS: ReadonlySet<RoutingErrorCode> = new Set(['memory-full', '
 /** A flood of refused requests must not fill the log; each is counted in metrics anyway. */
 const REFUSED_LINES = { perSecond: 10, atOnce: 10 };
 
-export interface ExtProcParts {
+export interface ExtProcParts extends RequestReading {
   readonly picker: EndpointPicker;
   /** The picker behind flow control. */
   readonly router: Router;
   readonly metrics: PickerMetrics;
   readonly rules: RequestRules;
   readonly secret: HashSecret;
-  readonly parsers: () => readonly ParserType[];
-  readonly propagatesPriority: () => boolean;
-  readonly prompts: () => PromptReading;
   readonly tls: ServeTls;
   readonly clock: Clock;
   readonly telemetry: Telemetry | undefined;

@@ -1,8 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { RequestRules } from '../../endpoints/rewrites/request-rules.ts';
 import type { SessionOptions } from '../../extproc/session/session.ts';
-import type { ParserType } from '../../framework/parser-type.ts';
-import type { PromptReading } from '../../framework/prompt-reading.ts';
 import type { HashSecret } from '../../framework/values/keyed-hash.ts';
 import { countBy } from '../../journal/metrics/page/count-by.ts';
 import { CONTROL_FIELDS } from '../../openai/body/control-fields.ts';
@@ -11,15 +9,12 @@ import { requestReaders } from '../../openai/parsers/request-readers.ts';
 import { requestIdentity } from '../../openai/request-identity.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { ServeOptions } from '../options/serve-options.ts';
+import type { RequestReading } from './request-reading.ts';
 
-interface ReaderParts {
+interface ReaderParts extends RequestReading {
   readonly picker: EndpointPicker;
   readonly rules: RequestRules;
   readonly secret: HashSecret;
-  /** The parsers of the plan in charge. */
-  readonly parsers: () => readonly ParserType[];
-  readonly propagatesPriority: () => boolean;
-  readonly prompts: () => PromptReading;
   readonly onIgnored: ((control: string) => void) | undefined;
 }
 

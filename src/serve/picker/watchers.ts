@@ -4,9 +4,13 @@ import { PRIVATE_FOLDER, requireFolder } from '../../files/folders.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { CaptureWriter } from '../../journal/capture/capture-writer.ts';
 import { registerCaptureMetrics } from '../../journal/metrics/process/capture-metrics.ts';
+import { logSchedulers } from '../../journal/metrics/process/log-scheduler.ts';
+import type { Promotion } from '../../promotion/promotion.ts';
 import { ShadowLog } from '../../shadow/shadow-log.ts';
 import { type Shadow, startShadow } from '../../shadow/start-shadow.ts';
 import type { ServeOptions } from '../options/serve-options.ts';
+import type { PromotionControl } from './promotion-control.ts';
+import { registerSchedulers } from './register-metrics.ts';
 import type { StartedPicker } from './start-picker.ts';
 
 /** A capture has at least this many files: deleting the oldest removes a small part. */
@@ -14,8 +18,45 @@ const CAPTURE_FILES_MIN = 8;
 
 const CAPTURE_FILE_BYTES_MAX = 256 * 1024 * 1024;
 
+export interface Watchers {
+  readonly shadows: readonly Shadow[];
+  readonly promotion: Promotion | undefined;
+  /** Resolves once the capture is written to its end and all shadows have stopped. */
+  stop(): Promise<void>;
+}
+
+interface WatchersParts extends StartedPicker {
+  readonly promotionControl: PromotionControl | undefined;
+  readonly registry: Registry;
+  readonly clock: Clock;
+}
+
+/**
+ * Starts what watches a picker decide: the capture, the shadows and what promotes one of them.
+ * Throws ConfigError for a folder that cannot be made.
+ */
+export function startWatchers(options: ServeOptions, parts: WatchersParts): Watchers {
+  const { picker, promotionControl, registry, clock } = parts;
+  const capture = startCaptureWriter(options, parts);
+  const shadowLog = openShadowLog(options);
+  const shadows = startShadows(options, { ...parts, shadowLog });
+  const promotion = promotionControl?.start(picker, shadows);
+  registerSchedulers(registry, { picker, shadows, promotion });
+  const states = logSchedulers(picker, { clock, log: options.log });
+  return {
+    shadows,
+    promotion,
+    stop: async () => {
+      states.stop();
+      await capture?.close();
+      await Promise.all(shadows.map((shadow) => shadow.stop()));
+      await shadowLog?.close();
+    },
+  };
+}
+
 /** Starts the capture, if asked for. Throws ConfigError for a folder that cannot be made. */
-export function startCaptureWriter(
+function startCaptureWriter(
   { recording: { capture: captured }, log }: ServeOptions,
   { picker, capture, registry }: StartedPicker & { readonly registry: Registry },
 ): CaptureWriter | undefined {
@@ -41,10 +82,7 @@ export function startCaptureWriter(
 }
 
 /** Undefined without --shadow-log. Throws ConfigError for a folder that cannot be made. */
-export function openShadowLog({
-  shadowing: { shadowLog },
-  log,
-}: ServeOptions): ShadowLog | undefined {
+function openShadowLog({ shadowing: { shadowLog }, log }: ServeOptions): ShadowLog | undefined {
   if (shadowLog === undefined) return undefined;
   const { path } = shadowLog;
   requireFolder('--shadow-log', dirname(path), PRIVATE_FOLDER);
@@ -62,7 +100,7 @@ interface WatchedPicker extends StartedPicker {
 }
 
 /** Starts the shadows. Each reads the records of a capture. */
-export function startShadows(
+function startShadows(
   { shadowing: { shadows = [] }, log }: ServeOptions,
   { picker, capture, clock, shadowLog }: WatchedPicker,
 ): readonly Shadow[] {
@@ -81,22 +119,4 @@ export function startShadows(
     capture.listen(shadow.receive);
     return shadow;
   });
-}
-
-/** Resolves once the capture is written to its end and all shadows have stopped. */
-export async function stopWatchers({
-  capture,
-  shadows,
-  shadowLog,
-  stops,
-}: {
-  readonly capture: CaptureWriter | undefined;
-  readonly shadows: readonly Shadow[];
-  readonly shadowLog: ShadowLog | undefined;
-  readonly stops: readonly { stop(): void }[];
-}): Promise<void> {
-  for (const each of stops) each.stop();
-  await capture?.close();
-  await Promise.all(shadows.map((shadow) => shadow.stop()));
-  await shadowLog?.close();
 }
