@@ -59,37 +59,22 @@ function byStages(
   config: DisaggregationConfig,
   { profiles, deciders }: HandlerParts,
 ): ProfileHandler {
-  const names = config.profiles;
   const issues = disaggregationFaults(config, { profiles, deciders });
-  const decode = profiles.get(names.decode);
+  const decode = profiles.get(config.profiles.decode);
   if (decode === undefined || issues.length > 0) throw new ConfigError(config.type, issues);
   const prefillFirst = config.stageOrder === 'prefill-first';
-  const resultOf = (done: readonly ProfileResult[], stage: Stage): ProfileResult | undefined =>
-    done.find(({ profile }) => profile === names[stage]);
-  const optional = (
-    stage: 'prefill' | 'encode',
-    done: readonly ProfileResult[],
-    context: SchedulingContext,
-  ): SchedulingProfile | undefined => {
-    const profile = profiles.get(names[stage]);
-    const decider = deciders.get(config.deciders[stage] ?? '');
-    const decoder = pickOf(resultOf(done, 'decode'));
-    if (profile === undefined || resultOf(done, stage) !== undefined) return undefined;
-    if (stage === 'prefill' && prefillFirst) return profile;
-    // The decider compares with the decoding endpoint, so it cannot decide before that is known.
-    if (decider === undefined || decoder === undefined) return undefined;
-    return decider.separates(decoder, context) ? profile : undefined;
-  };
+  const resultOf = stageResults(config);
+  const separate = separateStages(config, { profiles, deciders });
   return {
     next(done, context) {
       const decoded = resultOf(done, 'decode');
       if (decoded === undefined) {
-        return (prefillFirst ? optional('prefill', done, context) : undefined) ?? decode;
+        return (prefillFirst ? separate('prefill', done, context) : undefined) ?? decode;
       }
       if (decoded.kind === 'exhausted') return undefined;
       return (
-        optional('encode', done, context) ??
-        (prefillFirst ? undefined : optional('prefill', done, context))
+        separate('encode', done, context) ??
+        (prefillFirst ? undefined : separate('prefill', done, context))
       );
     },
     peer: (done) => pickOf(resultOf(done, prefillFirst ? 'prefill' : 'decode')),
@@ -101,6 +86,38 @@ function byStages(
       const stages = { prefill, encoders: picksOf(resultOf(done, 'encode')) };
       return { primary, headers: disaggregationHeaders(stages), ...stages, profiles: done };
     },
+  };
+}
+
+/** Finds what came of a stage's profile; undefined where that has not run. */
+function stageResults({
+  profiles: names,
+}: DisaggregationConfig): (
+  done: readonly ProfileResult[],
+  stage: Stage,
+) => ProfileResult | undefined {
+  return (done, stage) => done.find(({ profile }) => profile === names[stage]);
+}
+
+/** Gives a stage's profile where it shall run now; undefined where the decoder does its work. */
+function separateStages(
+  config: DisaggregationConfig,
+  { profiles, deciders }: HandlerParts,
+): (
+  stage: 'prefill' | 'encode',
+  done: readonly ProfileResult[],
+  context: SchedulingContext,
+) => SchedulingProfile | undefined {
+  const resultOf = stageResults(config);
+  return (stage, done, context) => {
+    const profile = profiles.get(config.profiles[stage]);
+    const decider = deciders.get(config.deciders[stage] ?? '');
+    const decoder = pickOf(resultOf(done, 'decode'));
+    if (profile === undefined || resultOf(done, stage) !== undefined) return undefined;
+    if (stage === 'prefill' && config.stageOrder === 'prefill-first') return profile;
+    // The decider compares with the decoding endpoint, so it cannot decide before that is known.
+    if (decider === undefined || decoder === undefined) return undefined;
+    return decider.separates(decoder, context) ? profile : undefined;
   };
 }
 
