@@ -86,42 +86,24 @@ function isEmpty({ contents }: Yaml.Document.Parsed): boolean {
   return contents === null || ('value' in contents && contents.value === null);
 }
 
-function parsed(
-  text: string,
-  {
-    lineCounter,
-    errors,
-    source,
-    scalars,
-  }: {
-    readonly lineCounter: Yaml.LineCounter;
-    /** Gets those of the first document. */
-    readonly errors: SyntaxFault[];
-    readonly source: string;
-    readonly scalars: readonly (Yaml.ScalarTag | Yaml.CollectionTag)[];
-  },
-): readonly Yaml.Document.Parsed[] {
+interface ParsedParts {
+  readonly lineCounter: Yaml.LineCounter;
+  /** Gets those of the first document. */
+  readonly errors: SyntaxFault[];
+  readonly source: string;
+  readonly scalars: readonly (Yaml.ScalarTag | Yaml.CollectionTag)[];
+}
+
+/** The documents of a text, up to where it has too many faults. Throws ConfigError if too deep. */
+function parsed(text: string, parts: ParsedParts): readonly Yaml.Document.Parsed[] {
+  const { lineCounter, source } = parts;
   const documents: Yaml.Document.Parsed[] = [];
-  const { Composer, Parser } = library();
-  const composer = new Composer({
-    lineCounter,
-    prettyErrors: false,
-    merge: true,
-    customTags: (tags) => [...scalars, ...tags],
-  });
-  // The library has no limit of its own, and makes an error with a stack for each fault.
-  Object.assign(composer, {
-    onError: (at: FaultPlace, _code: string, message: string, isWarning = false): void => {
-      if (isWarning || documents.length > 0) return;
-      errors.push({ at: offsetOf(at), message });
-      if (errors.length > FAULTS_MAX) throw new TooManyFaults();
-    },
-  });
+  const composer = composerOf(parts, documents);
+  const message = `is nested deeper than ${LEVELS_MAX} levels`;
   try {
-    for (const token of new Parser(lineCounter.addNewLine).parse(text)) {
+    for (const token of new (library().Parser)(lineCounter.addNewLine).parse(text)) {
       const at = tooDeepAt(token);
       if (at !== undefined) {
-        const message = `is nested deeper than ${LEVELS_MAX} levels`;
         throw new ConfigError(source, syntaxIssues([{ at, message }], lineCounter));
       }
       documents.push(...composer.next(token));
@@ -132,7 +114,27 @@ function parsed(
     if (error instanceof TooManyFaults) return documents;
     // Some text that is no YAML makes the parser itself recurse.
     if (!(error instanceof RangeError)) throw error;
-    const message = `is nested deeper than ${LEVELS_MAX} levels`;
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
+}
+
+/** Makes documents of tokens. Throws TooManyFaults past `FAULTS_MAX` faults of the first. */
+function composerOf(
+  { lineCounter, errors, scalars }: ParsedParts,
+  documents: readonly unknown[],
+): Yaml.Composer {
+  const composer = new (library().Composer)({
+    lineCounter,
+    prettyErrors: false,
+    merge: true,
+    customTags: (tags) => [...scalars, ...tags],
+  });
+  // The library has no limit of its own, and makes an error with a stack for each fault.
+  return Object.assign(composer, {
+    onError: (at: FaultPlace, _code: string, message: string, isWarning = false): void => {
+      if (isWarning || documents.length > 0) return;
+      errors.push({ at: offsetOf(at), message });
+      if (errors.length > FAULTS_MAX) throw new TooManyFaults();
+    },
+  });
 }
