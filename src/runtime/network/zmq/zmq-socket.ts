@@ -38,7 +38,7 @@ export function openZmqSocket(options: MessageSocketOptions): MessageSocket {
     );
     return { send: () => undefined, close: () => undefined };
   }
-  return options.bind === true ? listenAt(at, options) : new Connecting(at, options);
+  return options.bind === true ? new Listening(at, options) : new Connecting(at, options);
 }
 
 /** `host` and `port`, or the `path` of a Unix socket. */
@@ -158,54 +158,74 @@ function keysOf({ curve, bind = false }: MessageSocketOptions): CurveKeys | unde
 }
 
 /** A subscriber that publishers connect to. */
-function listenAt(at: Place, options: MessageSocketOptions): MessageSocket {
-  const { address, onFailed } = options;
-  const sockets = new Set<Socket>();
-  const room = { left: UNFINISHED_BYTES_MAX };
-  let reportedAt = Number.NEGATIVE_INFINITY;
-  let closed = false;
-  let reopening: NodeJS.Timeout | undefined;
-  let server: Server | undefined;
-  const failed = (reason: string): void => {
-    onFailed?.(`cannot listen at ${address}: ${reason}; trying again every ${REOPEN_MS / 1000} s`);
-    server?.close();
-    if (!closed) reopening = setTimeout(open, REOPEN_MS).unref();
-  };
-  const blame = (error: unknown): void => {
-    if (closed || !(error instanceof BadPeer) || performance.now() - reportedAt < REPORT_MS) return;
-    reportedAt = performance.now();
-    onFailed?.(`a publisher at ${address} is cut off: ${error.message}`);
-  };
-  const open = (): void => {
-    if (closed) return;
+class Listening implements MessageSocket {
+  readonly #at: Place;
+  readonly #options: MessageSocketOptions;
+  readonly #sockets = new Set<Socket>();
+  readonly #room = { left: UNFINISHED_BYTES_MAX };
+  #server: Server | undefined;
+  #reopening: NodeJS.Timeout | undefined;
+  #reportedAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+
+  constructor(at: Place, options: MessageSocketOptions) {
+    this.#at = at;
+    this.#options = options;
+    queueMicrotask(() => this.#open());
+  }
+
+  /** A subscriber sends nothing. */
+  send(): void {
+    return undefined;
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#reopening);
+    this.#server?.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #open(): void {
+    if (this.#closed) return;
     let curve: CurveKeys | undefined;
     try {
-      curve = keysOf(options);
+      curve = keysOf(this.#options);
     } catch (error) {
-      return failed(messageOf(error));
+      return this.#failed(messageOf(error));
     }
-    removeOldSocket(at);
-    server = createServer((socket) => {
-      sockets.add(socket);
-      const onReady = (): void => options.onConnected?.();
-      void speakZmtp({ ...options, curve, socket: socket.unref(), room, onReady })
-        .catch(blame)
-        .finally(() => sockets.delete(socket));
-    }).unref();
+    removeOldSocket(this.#at);
+    const server = createServer((socket) => this.#serve(socket.unref(), curve)).unref();
     server.maxConnections = PUBLISHERS_MAX;
-    server.on('error', ({ message }) => failed(message));
-    server.listen(at);
-  };
-  queueMicrotask(open);
-  return {
-    send: () => undefined,
-    close: () => {
-      closed = true;
-      clearTimeout(reopening);
-      server?.close();
-      for (const socket of sockets) socket.destroy();
-    },
-  };
+    server.on('error', ({ message }) => this.#failed(message));
+    this.#server = server;
+    server.listen(this.#at);
+  }
+
+  #serve(socket: Socket, curve: CurveKeys | undefined): void {
+    this.#sockets.add(socket);
+    const onReady = (): void => this.#options.onConnected?.();
+    void speakZmtp({ ...this.#options, curve, socket, room: this.#room, onReady })
+      .catch((error: unknown) => this.#blame(error))
+      .finally(() => this.#sockets.delete(socket));
+  }
+
+  #failed(reason: string): void {
+    this.#options.onFailed?.(
+      `cannot listen at ${this.#options.address}: ${reason}; trying again every ${REOPEN_MS / 1000} s`,
+    );
+    this.#server?.close();
+    if (!this.#closed) this.#reopening = setTimeout(() => this.#open(), REOPEN_MS).unref();
+  }
+
+  #blame(error: unknown): void {
+    if (this.#closed || !(error instanceof BadPeer)) return;
+    if (performance.now() - this.#reportedAt < REPORT_MS) return;
+    this.#reportedAt = performance.now();
+    this.#options.onFailed?.(
+      `a publisher at ${this.#options.address} is cut off: ${error.message}`,
+    );
+  }
 }
 
 /** One that a killed process has left would keep the address taken for ever. */
