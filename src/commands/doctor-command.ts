@@ -7,9 +7,8 @@ import { diagnose, type EnvoySeen, type PickerSeen } from '../doctor/diagnose.ts
 import { readSetup } from '../doctor/envoy-setup.ts';
 import { type Finding, findingsText } from '../doctor/finding.ts';
 import { EARLY_PICK_BYTES } from '../extproc/session/session-rules.ts';
-import { readToken } from '../files/following/token-file.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
-import { adminTokenOption, PICKER_HERE } from './admin-client/ask-picker.ts';
+import { adminTokenIn, adminTokenOption, PICKER_HERE } from './admin-client/ask-picker.ts';
 import { CommandFailure } from './admin-client/command-errors.ts';
 import { accessFindings } from './doctor/doctor-access.ts';
 import { certificatesIn } from './doctor/doctor-certificates.ts';
@@ -195,7 +194,7 @@ async function askPickerState(
   address: string,
   { adminTokenFile }: DoctorFlags,
 ): Promise<SeenPicker> {
-  const token = adminTokenFile && readToken('--admin-token-file', adminTokenFile);
+  const token = adminTokenFile && adminTokenIn(adminTokenFile);
   const of = (path: string): Promise<Page> => pageAt(address, path, { hint: PICKER_PORT, token });
   const endpoints = await of('/debug/endpoints');
   const { status, text } = await of('/readyz');

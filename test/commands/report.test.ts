@@ -78,7 +78,7 @@ describe('the report', () => {
   it.skipIf(browserLaunch === undefined).each([
     ['across', 1032],
     ['upright', 703],
-  ])('[O207] is light and whole on paper of A4, %s', async (_direction, width) => {
+  ])('[O207] [O486] is light and whole on paper of A4, %s', async (_direction, width) => {
     const browser = await chromium.launch(browserLaunch);
     try {
       const viewport = { width, height: 900 };
@@ -89,8 +89,11 @@ describe('the report', () => {
         paper: getComputedStyle(document.body).backgroundColor,
         cut: [...document.querySelectorAll('table, figure, dl')]
           .filter((each) => each.getBoundingClientRect().right > innerWidth + 1).length,
+        captionsLargerThanText: [...document.querySelectorAll('figcaption span, dt')]
+          .map((each) => parseFloat(getComputedStyle(each).fontSize))
+          .filter((px) => px > parseFloat(getComputedStyle(document.body).fontSize)).length,
       })`);
-      expect(seen).toEqual({ paper: 'rgb(255, 255, 255)', cut: 0 });
+      expect(seen).toEqual({ paper: 'rgb(255, 255, 255)', cut: 0, captionsLargerThanText: 0 });
     } finally {
       await browser.close();
     }

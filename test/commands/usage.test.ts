@@ -118,7 +118,7 @@ describe('[O186] [D565] a wrong command line says what to type next, in few line
   });
 });
 
-it('[O187] commands that ask a picker find that of this machine, and name what it runs without', async () => {
+it('[O187] [O489] commands that ask a picker find that of this machine, and name what it runs without', async () => {
   const stack = await LiveStack.start();
   try {
     const doctor = await pointsman('doctor', '--admin', stack.admin);
@@ -128,8 +128,10 @@ it('[O187] commands that ask a picker find that of this machine, and name what i
     const { code, stderr } = await pointsman('shadow', 'promotion', '--admin', stack.admin);
     expect(stderr).toMatch(/^this picker promotes nothing: start it with --shadow .* --promotion/);
     expect(code).toBe(1);
-    const early = await pointsman('shadow', 'top', '--admin-token-file', 'no/token');
-    expect(early.stderr).toMatch(/^no\/token is not there; .* makes it when it starts\n$/);
+    for (const command of [['shadow', 'top'], ['top', '--once'], ['doctor']]) {
+      const early = await pointsman(...command, '--admin-token-file', 'no/token');
+      expect(early.stderr).toMatch(/^no\/token is not there; .* makes it when it starts\n$/);
+    }
   } finally {
     await stack.stop();
   }

@@ -74,7 +74,7 @@ export async function askPicker<T>({
   absent,
   answerTimeoutMs = ANSWER_TIMEOUT_MS,
 }: PickerQuestion): Promise<T> {
-  const token = adminTokenFile && tokenOf(adminTokenFile);
+  const token = adminTokenFile && adminTokenIn(adminTokenFile);
   const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` };
   const url = adminUrl(admin, path, HINT);
   let status: number;
@@ -108,7 +108,8 @@ export async function askPicker<T>({
   );
 }
 
-function tokenOf(file: string): string {
+/** The token in the file of `--admin-token-file`; says what makes the file where it is not there. */
+export function adminTokenIn(file: string): string {
   try {
     return readToken('--admin-token-file', file);
   } catch (error) {

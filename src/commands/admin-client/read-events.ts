@@ -1,7 +1,6 @@
 import { createParser } from 'eventsource-parser';
-import { readToken } from '../../files/following/token-file.ts';
 import { adminUrl } from './admin-url.ts';
-import { type AdminFlags, HINT, noAnswerWithin, noPicker } from './ask-picker.ts';
+import { type AdminFlags, adminTokenIn, HINT, noAnswerWithin, noPicker } from './ask-picker.ts';
 import { CommandFailure } from './command-errors.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -83,7 +82,7 @@ async function connected(
   abort: AbortController,
   timeoutMs: number,
 ): Promise<Response> {
-  const token = adminTokenFile && readToken('--admin-token-file', adminTokenFile);
+  const token = adminTokenFile && adminTokenIn(adminTokenFile);
   const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` };
   const url = adminUrl(admin, path, HINT);
   const timer = setTimeout(() => abort.abort(noAnswerWithin(timeoutMs)), timeoutMs);

@@ -85,6 +85,14 @@ function ending(name: string): string {
   return name.length > NAME_CHARS_MAX ? `…${name.slice(1 - NAME_CHARS_MAX)}` : name;
 }
 
+/** How the numbers beside an axis look. */
+export const AXIS_LABEL: Readonly<Record<string, unknown>> = {
+  color: 'var(--faint)',
+  fontSize: LETTERS,
+  hideOverlap: true,
+  margin: 12,
+};
+
 /** An axis in the page's colours, for numbers unless `more` has another type. */
 export function axis(name: string, more: object = {}): object {
   return {
@@ -94,7 +102,7 @@ export function axis(name: string, more: object = {}): object {
     nameGap: 42,
     nameTextStyle: { color: 'var(--faint)', fontSize: LETTERS },
     axisLine: { lineStyle: { color: 'var(--line)' } },
-    axisLabel: { color: 'var(--faint)', fontSize: LETTERS, hideOverlap: true, margin: 12 },
+    axisLabel: AXIS_LABEL,
     splitLine: { lineStyle: { color: 'var(--line)' } },
     ...more,
   };

@@ -20,7 +20,7 @@ it('[O395] shows the end of a name that is too long for its place beside a bar, 
   expect(htmlTable([['configuration'], ['default', '1']])).toContain('<th scope="row">');
 });
 
-it('calls no two spans of a load map by the same time, however short they are', () => {
+it('[O487] calls spans of a load map by round times, and no two by the same, however short they are', () => {
   const spans = Array.from({ length: 48 }, (_, span) => span);
   for (const binMs of [1, 40, 130, 1000, 6200]) {
     const curves = {
@@ -38,6 +38,10 @@ it('calls no two spans of a load map by the same time, however short they are', 
     );
     expect(labels.length).toBeGreaterThan(3);
     expect(new Set(labels).size).toBe(labels.length);
+    for (const [at, label = ''] of labels.entries()) {
+      expect(label).toMatch(/^(0|[1-9]\d*|0\.0*[1-9]|[1-9]\.\d)$/);
+      expect(Number(label)).toBeCloseTo(at * Number(labels[1]), 9);
+    }
   }
 });
 

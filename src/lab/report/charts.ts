@@ -1,7 +1,16 @@
 import type { ConfigReport } from '../run-summary/compare.ts';
 import type { SimulationCurves } from '../run-summary/curves.ts';
 import type { HitLadder, HitRate } from '../run-summary/hit-ladder.ts';
-import { axis, barChart, chart, colour, curve, figureChart, symbolOf } from './chart.ts';
+import {
+  AXIS_LABEL,
+  axis,
+  barChart,
+  chart,
+  colour,
+  curve,
+  figureChart,
+  symbolOf,
+} from './chart.ts';
 
 /** One configuration with the data of its charts. */
 export interface Drawn {
@@ -128,15 +137,14 @@ function frontier(points: readonly (readonly number[])[]): number[][] {
 /** A heat map of the work of each server over time. `most` tokens have the full colour. */
 export function loadMap({ curves }: Drawn, most: number): string {
   const height = Math.max(140, 76 + 14 * curves.load.length);
-  const spanS = curves.binMs / 1000;
-  // It takes so many digits for each bin to have a different label.
-  const digits = Math.max(0, Math.ceil(-Math.log10(spanS)));
   return chart(
     {
       grid: { left: 52, right: 16, top: 8, bottom: 68 },
       xAxis: axis('time in the trace, s', {
         type: 'category',
-        data: curves.hitRate.map((_, bin) => (bin * spanS).toFixed(digits)),
+        data: timesOf(curves),
+        axisLabel: { ...AXIS_LABEL, interval: (_: number, time: string) => time !== '' },
+        axisTick: { show: false },
         splitLine: { show: false },
       }),
       yAxis: axis('', {
@@ -155,4 +163,22 @@ export function loadMap({ curves }: Drawn, most: number): string {
     },
     height,
   );
+}
+
+/** At most so many times stand below a load map. */
+const TIMES_MAX = 8;
+
+/** A round time in seconds for each bin that begins with it or contains it, and nothing for others. */
+function timesOf({ binMs, hitRate }: SimulationCurves): string[] {
+  const stepMs = roundStep((binMs * hitRate.length) / TIMES_MAX);
+  return hitRate.map((_, bin) => {
+    const timeMs = Math.ceil((bin * binMs) / stepMs) * stepMs;
+    return timeMs < (bin + 1) * binMs ? (timeMs / 1000).toLocaleString('en-US') : '';
+  });
+}
+
+/** The least of 1, 2, 5, 10, 20, 50 and so on that is not below this. */
+function roundStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return power * ([1, 2, 5].find((factor) => factor * power >= least) ?? 10);
 }

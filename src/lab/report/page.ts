@@ -116,7 +116,7 @@ figcaption span { display: block; font-weight: 400; color: var(--faint); font-si
 svg { display: block; width: 100%; height: auto; }
 @container (min-width: 500px) { svg text { font-size: 13px !important; } }
 @page { size: landscape; margin: 12mm; }
-@media print { :root { color-scheme: light; } body { max-width: none; padding: 0; font-size: 12px; } h2 { break-after: avoid; } tr, figure { break-inside: avoid; }
+@media print { :root { color-scheme: light; font-size: 12px; } body { max-width: none; padding: 0; font-size: 1rem; } h2 { break-after: avoid; } tr, figure { break-inside: avoid; }
   .scroll { overflow: visible; background: none; } table { font-size: clamp(7.5px, 1.05vw, 12px); } thead th { min-width: 0; font-size: 1em; } th, td { padding: 3px; }
   .told th:nth-child(2), .told td:nth-child(2) { min-width: 7em; } section { grid-template-columns: 1fr 1fr; } }
 `;

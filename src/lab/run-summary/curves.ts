@@ -7,6 +7,7 @@ import { quantile } from './statistics.ts';
 export interface SimulationCurves {
   /** The 0th, 1st, … 100th percentiles, like the two below. */
   readonly ttft: readonly number[];
+  /** Answers of one token do not count here. */
   readonly tpot: readonly number[];
   readonly e2e: readonly number[];
   /** Length of a bin; the trace has `BINS` of them. */
@@ -29,12 +30,13 @@ export function curvesOf(
   const hits = new HitCounts(binMs);
   const column = (): Float64Array => new Float64Array(requests.length);
   const [ttft, tpot, e2e] = [column(), column(), column()];
-  let served = 0;
+  let [served, withFurther] = [0, 0];
   for (const each of requests) {
     if (!each.completed) continue;
     const { server, request, cachedTokens } = each;
     ttft[served] = each.ttftMs;
-    tpot[served] = tpotOf(each);
+    // An answer of one token has no further token.
+    if (request.outputTokens > 1) tpot[withFurther++] = tpotOf(each);
     e2e[served] = each.e2eMs;
     served += 1;
     hits.add(request, cachedTokens);
@@ -43,11 +45,11 @@ export function curvesOf(
     const bin = binOf(request.atMs, binMs);
     row[bin] = (row[bin] ?? 0) + request.promptTokens - cachedTokens + request.outputTokens;
   }
-  const percentiles = (values: Float64Array): readonly number[] =>
-    hundredths(values.subarray(0, served).sort());
+  const percentiles = (values: Float64Array, count = served): readonly number[] =>
+    hundredths(values.subarray(0, count).sort());
   return {
     ttft: percentiles(ttft),
-    tpot: percentiles(tpot),
+    tpot: percentiles(tpot, withFurther),
     e2e: percentiles(e2e),
     binMs,
     hitRate: hits.rate().spans,
