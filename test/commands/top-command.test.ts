@@ -256,6 +256,11 @@ it.each([
   },
 );
 
+it('[O490] marks thousands of tokens, and says that a pick is ahead in score', () => {
+  const shown = topText(decided({ scoreBehind: 0.25, costs: [] }), { lines: 23, columns: 160 });
+  expect(shown).toMatch(/ 9,725 .* 0\.250 ahead of \S+ in score$/m);
+});
+
 it('[T57] fits the names of endpoints beside all columns, that of roles too', () => {
   const sample = { ageMs: 50, running: 3, waiting: 0, kv: 1 };
   const row = { state: 'not scraped', inFlight: 1, prefillTokens: 0, sample, hitRate: 1 };

@@ -1,3 +1,4 @@
+import { grouped } from '../../framework/values/grouped.ts';
 import { textTable } from '../../framework/values/text-table.ts';
 import { deciderText } from '../../picker/cycles/cycle.ts';
 import type { LiveDecision } from '../../serve/live/live-message.ts';
@@ -25,7 +26,7 @@ export function decisionLines(
   const shortName = (id: string): string => ending(nameOf(id), nameChars);
   const rows = decisions.map((decision) => [
     shortened(decision.requestId || decision.id, idChars),
-    String(decision.promptTokens),
+    grouped(decision.promptTokens),
     decision.held === undefined ? '-' : ms(decision.held.ms),
     decision.outcome.kind === 'picked' ? shortName(decision.outcome.endpoint) : 'no endpoint',
     becauseOf(decision, shortName),
@@ -75,7 +76,7 @@ function aheadOf(runnerUp: RunnerUp, nameOf: (id: string) => string): string {
   // Where the runner-up costs less, other scores decided.
   if (cost === undefined || cost.more <= -SHOWN_MS / 2) {
     const isTie = Math.abs(scoreBehind) < SHOWN_SCORE / 2;
-    return isTie ? asGood : `${scoreBehind.toFixed(3)} ahead of ${second}`;
+    return isTie ? asGood : `${scoreBehind.toFixed(3)} ahead of ${second} in score`;
   }
   return cost.more < SHOWN_MS / 2 ? asGood : `${ms(cost.more)} better than ${second}`;
 }
