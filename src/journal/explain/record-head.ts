@@ -73,11 +73,12 @@ export class HeadWriter {
   ): void {
     const log = this.#log;
     const insteadOf = decision?.insteadOf;
+    const leavesOutList = sameList && !inFull;
     const sameModel = request.model === this.#model && !inFull;
     this.#model = request.model;
     log.reserve(FIXED_BYTES_MAX + 2 * list.count);
     log.u8(
-      (sameList && !inFull ? RECORD_FLAG.sameList : 0) |
+      (leavesOutList ? RECORD_FLAG.sameList : 0) |
         (sameModel ? RECORD_FLAG.sameModel : 0) |
         (request.streaming ? RECORD_FLAG.streaming : 0) |
         (faults.length > 0 ? RECORD_FLAG.faulty : 0) |
@@ -98,7 +99,7 @@ export class HeadWriter {
     this.#numbers[0] = request.promptTokens;
     this.#numbers[1] = at;
     writeNumbers(log, this.#numbers, HEAD, this.#last);
-    if (!sameList || inFull) writeSlots(log, list);
+    if (!leavesOutList) writeSlots(log, list);
   }
 }
 
