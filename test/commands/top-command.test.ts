@@ -246,20 +246,17 @@ it.each([
   [0, [{ more: 0.04 }], 'as good as '],
   [0.0004, [], 'as good as '],
   [0.25, [], '0.250 ahead of '],
+  [0.25, [], ' in score'],
+  [0.25, [], ' 9,725 '],
   // Other scores than the cost decided.
   [0.1, [{ more: -5.7 }], '0.100 ahead of '],
 ])(
-  '[O300] [O353] says of a pick that is %d ahead in score, with the costs %j: “%s”',
+  '[O300] [O353] [O490] says of a pick that is %d ahead in score, with the costs %j: “%s”',
   (scoreBehind, costs, because) => {
     const shown = topText(decided({ scoreBehind, costs }), { lines: 23, columns: 120 });
     expect(shown).toContain(because);
   },
 );
-
-it('[O490] marks thousands of tokens, and says that a pick is ahead in score', () => {
-  const shown = topText(decided({ scoreBehind: 0.25, costs: [] }), { lines: 23, columns: 160 });
-  expect(shown).toMatch(/ 9,725 .* 0\.250 ahead of \S+ in score$/m);
-});
 
 it('[T57] fits the names of endpoints beside all columns, that of roles too', () => {
   const sample = { ageMs: 50, running: 3, waiting: 0, kv: 1 };
