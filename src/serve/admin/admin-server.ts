@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { messageOf } from '../../framework/error.ts';
+import { framingFault } from '../../runtime/network/server/framing-fault.ts';
 import { closeServer, listen } from '../../runtime/network/server/listen.ts';
 import { http, loadHttps } from '../../runtime/network/server/node-http.ts';
 import type { MetricsTls } from '../tls/metrics-tls.ts';
@@ -121,7 +122,12 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const reply = await replyTo(pages, request);
+  const fault = framingFault(request);
+  if (fault !== undefined) response.setHeader('connection', 'close');
+  const reply =
+    fault === undefined
+      ? await replyTo(pages, request)
+      : json(fault.status, { error: fault.sentence });
   if (reply.stream !== undefined) return answerStream(reply.stream, response);
   for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value);
   if (reply.status === 401) response.setHeader('www-authenticate', 'Bearer');

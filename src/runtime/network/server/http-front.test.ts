@@ -103,6 +103,27 @@ it.each([
   expect(unanswered).toEqual([]);
 });
 
+const CHUNKS = '2\r\n{}\r\n0\r\n\r\n';
+it.each([
+  ['HTTP/1.0', 'chunked', '400', 'HTTP/1.0 has no Transfer-Encoding'],
+  ['HTTP/1.1', 'gzip, chunked', '501', 'Transfer-Encoding gzip, chunked is not understood'],
+])(
+  '[V556] refuses a request of %s with Transfer-Encoding %s, and ends its connection',
+  async (version, coding, status, why) => {
+    const { port, unanswered } = await start();
+    const socket = await connected(port);
+    let answer = '';
+    socket.setEncoding('latin1').on('data', (piece: string) => void (answer += piece));
+    const head = `POST / ${version}\r\nhost: a\r\nconnection: keep-alive\r\n`;
+    socket.write(`${head}transfer-encoding: ${coding}\r\n\r\n${CHUNKS}${ASK}`);
+    await once(socket, 'close');
+    expect(answer).toContain(`HTTP/1.1 ${status} `);
+    expect(answer).toContain(why);
+    expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(unanswered).toEqual([]);
+  },
+);
+
 it('[O397] a client that asks for a WebSocket gets 501 and what to do; nothing is passed on', async () => {
   const { port, unanswered } = await start();
   const socket = await connected(port);

@@ -5,6 +5,7 @@ import type { SecureContextOptions } from 'node:tls';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
 import { BoundConnections } from './bound-connections.ts';
 import { ChunkPace } from './chunk-pace.ts';
+import { framingFault } from './framing-fault.ts';
 import { closePort, closeServer, listen } from './listen.ts';
 import { http, loadHttps } from './node-http.ts';
 import { asksForWebSocket, takePathTarget } from './request-target.ts';
@@ -67,6 +68,8 @@ export class HttpFront {
   readonly #open = new Set<AbortController>();
   readonly #connections: BoundConnections;
   readonly #pace: ChunkPace;
+  /** Nothing is read from these any more: where their next request begins is not certain. */
+  readonly #unreadable = new WeakSet<Socket>();
   #draining = false;
   #connectionsBegun = 0;
   #connectionsOpen = 0;
@@ -183,10 +186,18 @@ export class HttpFront {
 
   #accept(request: IncomingMessage, response: ServerResponse): void {
     const { onRequest } = this.#options;
+    // Node has parsed it with the request before it, whose answer closes the connection.
+    if (this.#unreadable.has(request.socket)) return;
     response.once('close', this.#connections.begin(request.socket));
     if (request.headers['transfer-encoding'] !== undefined) this.#pace.watch(request);
     // Makes clients open their next connection, which finds another server.
     if (this.#draining) response.setHeader('connection', 'close');
+    const framing = framingFault(request);
+    if (framing !== undefined) {
+      this.#unreadable.add(request.socket);
+      response.setHeader('connection', 'close');
+      return this.#refuse(request, response, framing.status, framing.sentence);
+    }
     const fault = takePathTarget(request);
     if (fault !== undefined) return this.#refuse(request, response, 400, fault);
     if (asksForWebSocket(request)) return this.#refuse(request, response, 501, NO_WEBSOCKET);

@@ -8,9 +8,7 @@ const SCHEME_AND_HOST = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
  * undefined for a good one. Envoy does the same.
  */
 export function takePathTarget(request: IncomingMessage): string | undefined {
-  const { url = '/', headersDistinct } = request;
-  const hosts = headersDistinct['host']?.length ?? 0;
-  if (hosts > 1) return `the request has ${hosts} Host headers: send one`;
+  const { url = '/' } = request;
   const rest = url.replace(SCHEME_AND_HOST, '');
   const path = rest === '' || rest.startsWith('?') ? `/${rest}` : rest;
   if (!path.startsWith('/') || path.includes('#'))
