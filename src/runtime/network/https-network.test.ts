@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { issue, newAuthority } from '../../../test/support/servers/certificates.ts';
 import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
 import type { HttpTls } from '../../framework/runtime.ts';
+import { OutgoingFiles } from './client/outgoing-files.ts';
 import { createNodeNetwork } from './node-network.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-https-'));
@@ -178,6 +179,24 @@ describe('HTTPS', () => {
     expect(await fresh(next)).toBe('page');
     await expect(fresh(authority)).rejects.toThrow('not trusted');
   });
+});
+
+it('[V557] a damaged certificate among authorities leaves those that were used last, and is said once', () => {
+  const warnings: string[] = [];
+  const files = new OutgoingFiles((text) => void warnings.push(text));
+  const caPath = file('several.pem', authority.cert);
+  const read = (): string => String(files.read({ caPath }).ca);
+  expect(read()).toBe(String(authority.cert));
+  const damaged = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+  // Node gives up at the first one that it cannot read, and passes over those behind it.
+  for (const text of [damaged, `${damaged}${String(authority.cert)}`]) {
+    file('several.pem', Buffer.from(text));
+    expect(read()).toBe(String(authority.cert));
+  }
+  expect(warnings).toEqual([expect.stringContaining('several.pem has a damaged certificate')]);
+  const twice = `${String(authority.cert)}\n${String(authority.cert)}`;
+  file('several.pem', Buffer.from(twice));
+  expect(read()).toBe(twice);
 });
 
 it('[O301] says that no connection was made where another request’s time ended meanwhile', async () => {

@@ -1,7 +1,11 @@
+import { X509Certificate } from 'node:crypto';
 import { readFollowed } from '../../../files/following/read-followed.ts';
 import { messageOf } from '../../../framework/error.ts';
 import type { HttpTls } from '../../../framework/runtime.ts';
 import { loadTls } from '../../modules/node-modules.ts';
+
+// An `import` reads all exports of `node:util`, for which Node loads a part of its assertions.
+const { isDeepStrictEqual } = process.getBuiltinModule('node:util');
 
 type TlsPaths = Pick<HttpTls, 'caPath' | 'certPath' | 'keyPath'>;
 
@@ -13,7 +17,7 @@ export interface TlsFiles {
 }
 
 const BEGIN = /-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/g;
-const END = /-----END [A-Z0-9 ]*CERTIFICATE-----/g;
+const WHOLE = /-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[^-]*-----END [A-Z0-9 ]*CERTIFICATE-----/g;
 
 /** Files of authorities, certificates and keys for outgoing connections, which may be replaced. */
 export class OutgoingFiles {
@@ -35,7 +39,9 @@ export class OutgoingFiles {
     const { caPath, certPath, keyPath } = paths;
     const name = JSON.stringify([caPath, certPath, keyPath]);
     try {
-      const files = usable(paths);
+      const files = { ca: read(caPath), cert: read(certPath), key: read(keyPath) };
+      // They are read for each connection, and rarely change.
+      if (!isDeepStrictEqual(files, this.#used.get(name))) check(files, paths);
       this.#used.set(name, files);
       this.#refused.delete(name);
       return files;
@@ -51,21 +57,30 @@ export class OutgoingFiles {
   }
 }
 
-function usable({ caPath, certPath, keyPath }: TlsPaths): TlsFiles {
-  const files = { ca: read(caPath), cert: read(certPath), key: read(keyPath) };
-  const authorities = files.ca?.toString('latin1');
-  // Node passes over what is no whole certificate.
-  const begun = authorities?.match(BEGIN)?.length ?? 0;
-  if (authorities !== undefined && (begun === 0 || begun !== authorities.match(END)?.length)) {
-    throw new Error(`${caPath} has no certificates, or not all of them whole`);
-  }
+/** Throws where they cannot be used. */
+function check(files: TlsFiles, { caPath, certPath, keyPath }: TlsPaths): void {
+  if (files.ca !== undefined) checkAuthorities(files.ca.toString('latin1'), caPath);
   try {
     loadTls().createSecureContext(files);
   } catch (error) {
     const named = [certPath, keyPath].filter((path) => path !== undefined).join(' with ');
     throw new Error(`${named} cannot be used: ${messageOf(error)}`, { cause: error });
   }
-  return files;
+}
+
+/** Node passes over what is no whole certificate, and over all that is behind a damaged one. */
+function checkAuthorities(pem: string, path: string | undefined): void {
+  const whole = pem.match(WHOLE) ?? [];
+  if (whole.length === 0 || whole.length !== pem.match(BEGIN)?.length) {
+    throw new Error(`${path} has no certificates, or not all of them whole`);
+  }
+  for (const certificate of whole) {
+    try {
+      new X509Certificate(certificate);
+    } catch (error) {
+      throw new Error(`${path} has a damaged certificate (${messageOf(error)})`, { cause: error });
+    }
+  }
 }
 
 function read(path: string | undefined): Buffer | undefined {
