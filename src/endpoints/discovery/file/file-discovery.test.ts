@@ -91,6 +91,24 @@ describe('startFileDiscovery', () => {
     await vi.waitFor(() => expect(ids()).toEqual(['static/x']), 10_000);
   });
 
+  it('[V562] lets endpoints take each other’s addresses, at no time two with one address', async () => {
+    const at = (...ports: readonly number[]): string =>
+      `endpoints:\n${ports.map((port, i) => `- {name: e${i}, address: 10.0.0.1, port: ${port}}\n`).join('')}`;
+    write(at(1, 2, 3));
+    const addresses = (): readonly string[] => pool.snapshot().map(({ address }) => address);
+    let mostAtOne = 0;
+    pool.observeChanges(() => {
+      mostAtOne = Math.max(mostAtOne, addresses().length - new Set(addresses()).size);
+    });
+    await start();
+    write(at(2, 3, 1));
+    await vi.waitFor(
+      () => expect(addresses()).toEqual([2, 3, 1].map((port) => `10.0.0.1:${port}`)),
+      10_000,
+    );
+    expect(mostAtOne).toBe(0);
+  });
+
   it('keeps the last valid list while the file is broken or gone, and says so', async () => {
     write(list('a'));
     const started = await start();

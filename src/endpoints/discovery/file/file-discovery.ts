@@ -60,7 +60,8 @@ const ENDPOINTS_THREAD = 'src/endpoints/discovery/file/endpoints-thread';
 class EndpointsFile {
   readonly #file: string;
   readonly #options: FileDiscoveryOptions;
-  #applied: ReadonlySet<EndpointId> = new Set();
+  /** The endpoints of the file that counts, with their addresses. */
+  #applied: ReadonlyMap<EndpointId, string> = new Map();
   #lastText: string | undefined;
   #isStopped = false;
   lastError: string | undefined;
@@ -121,8 +122,9 @@ class EndpointsFile {
 
   #apply(text: string, { endpoints: specs, priorities, rewrites }: EndpointsList): void {
     const { path, pool, rules, log } = this.#options;
-    const wanted = new Set(specs.map(({ id }) => id));
-    for (const id of this.#applied) if (!wanted.has(id)) pool.remove(id);
+    const wanted = new Map(specs.map(({ id, address }) => [id, address]));
+    // Also those that move, first: another one may move to the address that they leave.
+    for (const [id, address] of this.#applied) if (wanted.get(id) !== address) pool.remove(id);
     for (const spec of specs) pool.upsert(spec);
     rules?.setObjectives(priorities);
     rules?.setRewrites(rewrites);
