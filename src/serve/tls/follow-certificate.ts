@@ -7,7 +7,7 @@ import type { Clock, Timer } from '../../framework/runtime.ts';
 import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import { Gauge, type Registry } from '../../runtime/prom-client.ts';
-import { invalidityOf } from './invalidity.ts';
+import { invalidityOf, refuseExpired } from './invalidity.ts';
 
 interface CertificateFiles {
   /** Undefined for a certificate that is in no file. */
@@ -56,6 +56,7 @@ export function followCertificate(followed: CertificateFiles, parts: Parts): Fol
   ];
 
   function take(next: TlsContext): void {
+    refuseExpired(next.cert, { used: used.cert, wallTimeMs: parts.clock.wallTime() });
     use(next);
     used = next;
     reloads.adopted();

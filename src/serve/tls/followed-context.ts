@@ -3,7 +3,7 @@ import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
 import { type Following, followFiles } from '../../files/following/follow-files.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { FollowedCertificate } from './follow-certificate.ts';
-import { invalidityOf } from './invalidity.ts';
+import { invalidityOf, refuseExpired } from './invalidity.ts';
 
 /** TLS of one port, whose files can be followed. */
 export interface FollowedContext extends Omit<FollowedCertificate, 'stop'> {
@@ -39,6 +39,7 @@ export function followedContext(files: FollowedFiles): FollowedContext {
     invalidity: () => invalidityOf(used.cert, clock.wallTime()),
     follow(use) {
       const adopt = (next: typeof used): void => {
+        refuseExpired(next.cert, { used: used.cert, wallTimeMs: clock.wallTime() });
         use(next);
         used = next;
         onAdopted();

@@ -140,3 +140,28 @@ test('[V495] says that its certificate has expired, until another one is in its 
   );
   await following?.stop();
 });
+
+test('[V559] one that has expired does not take the place of one that has not', async () => {
+  write(first);
+  const refused: unknown[] = [];
+  const counted = Object.assign(createLog('silent'), {
+    error: (line: unknown) => refused.push(line),
+  });
+  const tls = metricsTls({ metricsCertDir: folder }, { log: counted, registry, clock });
+  const used: unknown[] = [];
+  const following = tls?.follow(({ cert }) => used.push(cert));
+  write(await issue(authority, 'late.test', { expiresInDays: -1 }));
+  await eventually(
+    () => tls?.lastError(),
+    (why) => why?.includes('late.test has expired') === true,
+  );
+  expect([used, tls?.invalidity()]).toEqual([[], undefined]);
+  write(second);
+  await eventually(
+    () => used,
+    (certificates) => certificates.length === 1,
+  );
+  expect([used, tls?.lastError()]).toEqual([[second.cert], undefined]);
+  expect(refused.length).toBeGreaterThan(0);
+  await following?.stop();
+});

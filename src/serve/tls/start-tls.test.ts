@@ -180,6 +180,22 @@ describe('rotation', () => {
     clock.advanceTo(13 * 24 * 3_600_000);
     expect(invalidity()).toBe('has expired');
   });
+
+  it('[V559] refuses one that has expired in the place of one that has not, and takes the next', async () => {
+    const put = secretIn('late');
+    put(first);
+    const { port, lastError, metric } = await start({ certPath: join(folder, 'late') });
+    put(await issue(authority, 'late.test', { expiresInDays: -1 }));
+    await eventually(lastError, (why) => why?.includes('late.test has expired') === true);
+    expect(await nameAt(port)).toBe('first.test');
+    expect(await metric('pointsman_certificate_reloads_total refused')).toBe(1);
+    put(second);
+    await eventually(
+      () => nameAt(port),
+      (name) => name === 'second.test',
+    );
+    expect(lastError()).toBeUndefined();
+  });
 });
 
 describe('client certificates', () => {
