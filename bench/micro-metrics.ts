@@ -72,6 +72,7 @@ function decide(): void {
     adoptionsAgo: 0,
     expected: undefined,
     lostRequests: 0,
+    besideTrial: 0,
     faults: [],
     durationMs: clock.now() - startedAt,
   });

@@ -108,6 +108,7 @@ export function makeDecision(fields: Partial<DecisionEvent> = {}): DecisionEvent
     heldBefore: undefined,
     crowdedOut: false,
     lostRequests: 0,
+    besideTrial: 0,
     faults: [],
     durationMs: undefined,
     ...fields,

@@ -186,7 +186,7 @@ function deciderText(decidedBy) {
 }
 
 /** The main reason in a few words, and who decided, where it is another. @param {LiveDecision} decision */
-export function becauseOf({ outcome, profiles, held }) {
+export function becauseOf({ outcome, profiles, held, besideTrial }) {
   const wait = held === undefined ? [] : [`held ${duration(held.ms)}`];
   if (outcome.kind === 'refused') return [...wait, `by ${outcome.refusedBy}`].join(' · ');
   if (outcome.kind === 'rejected') return [...wait, 'by a plugin'].join(' · ');
@@ -196,7 +196,8 @@ export function becauseOf({ outcome, profiles, held }) {
   const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};
   const by = decidedBy === undefined ? [] : [`by ${deciderText(decidedBy)}`];
   // A scheduler elsewhere gives no scores; a promoted shadow does.
-  const alone = decidedBy === undefined ? ['the only one'] : [];
+  const only = decidedBy === undefined ? ['the only one'] : [];
+  const alone = besideTrial === undefined ? only : ['a trial'];
   return [...wait, ...(runnerUp === undefined ? alone : [lead(runnerUp)]), ...by].join(' · ');
 }
 

@@ -42,7 +42,7 @@ export function Explained({ decision, nameOf }) {
  * @param {(id: string) => string} props.nameOf
  */
 function Facts({ decision, nameOf }) {
-  const { id, requestId, outcome, candidates, held, faults, insteadOf, lostRequests } = decision;
+  const { id, requestId, outcome, held, faults, insteadOf, lostRequests } = decision;
   const name = requestId === '' ? id : requestId;
   return h(
     'dl',
@@ -52,10 +52,7 @@ function Facts({ decision, nameOf }) {
       name: 'At',
       value: `${clock(decision.wallMs)}, decision ${count(decision.number)}`,
     }),
-    h(Fact, {
-      name: 'Out of',
-      value: `${count(candidates)} ${candidates === 1 ? 'endpoint' : 'endpoints'}`,
-    }),
+    h(Fact, { name: 'Out of', value: outOf(decision) }),
     held !== undefined && h(Fact, { name: 'Held', value: heldText(held, nameOf) }),
     decision.expectedTtftMs !== undefined &&
       h(Fact, {
@@ -73,6 +70,14 @@ function Facts({ decision, nameOf }) {
     insteadOf !== undefined && h(Fact, { name: 'In place of', value: insteadOf }),
     faults !== undefined && h(Fact, { name: 'Without', value: faults }),
   );
+}
+
+/** How many candidates there were, and why only one where others stood beside it. @param {LiveDecision} decision */
+export function outOf({ candidates, besideTrial }) {
+  const endpoints = `${count(candidates)} ${candidates === 1 ? 'endpoint' : 'endpoints'}`;
+  if (besideTrial === undefined) return endpoints;
+  const others = besideTrial === 1 ? '1 other' : `${count(besideTrial)} others`;
+  return `${endpoints}: the trial of an ejected one, beside ${others}`;
 }
 
 /**
@@ -100,7 +105,7 @@ function isUnusedPrefill({ profile, filters }, outcome) {
 }
 
 /** @param {LiveDecision} decision @param {(id: string) => string} nameOf */
-export function headline({ outcome, profiles }, nameOf) {
+export function headline({ outcome, profiles, besideTrial }, nameOf) {
   if (outcome.kind === 'threw') return 'No decision: the scheduler failed';
   if (outcome.kind === 'refused') return `Refused by the scheduler ${outcome.refusedBy}`;
   if (outcome.kind === 'rejected') return `Refused by a plugin: ${outcome.why}`;
@@ -110,7 +115,9 @@ export function headline({ outcome, profiles }, nameOf) {
   if (outcome.kind === 'exhausted') return 'Refused: the filters left no endpoint';
   const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};
   const picked = nameOf(outcome.endpoint);
-  if (runnerUp === undefined) return `${picked}: there was no other`;
+  if (runnerUp === undefined) {
+    return `${picked}: ${besideTrial === undefined ? 'there was no other' : 'the trial of an ejected endpoint'}`;
+  }
   const second = nameOf(runnerUp.endpoint);
   const chance = runnerUp.scoreBehind === 0 ? ': chance decides between equals' : '';
   const [cost] = runnerUp.costs;

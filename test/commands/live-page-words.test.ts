@@ -16,6 +16,7 @@ const page = (await ui('terms.js')) as { reasonsOf(terms: readonly Term[]): stri
 const list = (await ui('decisions.js')) as { becauseOf(decision: object): string };
 const explained = (await ui('explained.js')) as {
   headline(decision: object, nameOf: (id: string) => string): string;
+  outOf(decision: object): string;
   heldText(held: object, nameOf: (id: string) => string): string;
   whyHeld(why: readonly string[]): string;
 };
@@ -95,6 +96,23 @@ it('[O385] the live page says why also of what a promoted shadow decides, and wh
   // [O451] The name in the data says nothing of another picker.
   const observed = { ...outcome, decidedBy: 'observed' };
   expect(list.becauseOf({ outcome: observed, profiles: none })).toBe('by the observed picker');
+});
+
+it('[O492] the live page says of a trial that it is one, and beside how many others it was made', () => {
+  const profiles = [{ profile: 'p', filters: [] }];
+  const outcome = { kind: 'picked', profile: 'p', endpoint: 'a' };
+  const alone = { outcome, profiles, candidates: 1 };
+  expect(list.becauseOf(alone)).toBe('the only one');
+  expect(explained.headline(alone, (id) => id)).toBe('a: there was no other');
+  expect(explained.outOf(alone)).toBe('1 endpoint');
+  const trial = { ...alone, besideTrial: 3 };
+  expect(list.becauseOf(trial)).toBe('a trial');
+  expect(list.becauseOf({ ...trial, held: { ms: 30 } })).toBe('held 30.0 ms · a trial');
+  expect(explained.headline(trial, (id) => id)).toBe('a: the trial of an ejected endpoint');
+  expect(explained.outOf(trial)).toBe('1 endpoint: the trial of an ejected one, beside 3 others');
+  expect(explained.outOf({ ...trial, besideTrial: 1 })).toMatch(/, beside 1 other$/);
+  const promoted = { ...trial, outcome: { ...outcome, decidedBy: 'mine.yaml' } };
+  expect(list.becauseOf(promoted)).toBe('a trial · by mine.yaml');
 });
 
 it('[G208] the live page names the scheduler that refused a request', () => {

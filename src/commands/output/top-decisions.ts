@@ -50,7 +50,10 @@ export function shortened(text: string, chars: number): string {
   return text.length <= chars ? text : `${text.slice(0, chars - 1)}…`;
 }
 
-function becauseOf({ outcome, profiles }: LiveDecision, nameOf: (id: string) => string): string {
+function becauseOf(
+  { outcome, profiles, besideTrial }: LiveDecision,
+  nameOf: (id: string) => string,
+): string {
   if (outcome.kind === 'threw') return 'the scheduler failed';
   if (outcome.kind === 'refused') return `${outcome.refusedBy} refused it`;
   if (outcome.kind === 'exhausted') return 'the filters left none';
@@ -58,12 +61,12 @@ function becauseOf({ outcome, profiles }: LiveDecision, nameOf: (id: string) => 
   if ('why' in outcome) return `refused: ${outcome.why}`;
   const { decidedBy, profile: used } = outcome;
   const runnerUp = profiles.find(({ profile }) => profile === used)?.runnerUp;
-  if (decidedBy === undefined) {
-    return runnerUp === undefined ? 'there was no other' : aheadOf(runnerUp, nameOf);
-  }
+  const trial = besideTrial === undefined ? undefined : 'the trial of an ejected endpoint';
+  const why = runnerUp === undefined ? trial : aheadOf(runnerUp, nameOf);
+  if (decidedBy === undefined) return why ?? 'there was no other';
   // A scheduler elsewhere gives no scores; a promoted shadow does.
   const by = `decided by ${deciderText(decidedBy)}`;
-  return runnerUp === undefined ? by : `${aheadOf(runnerUp, nameOf)}, ${by}`;
+  return why === undefined ? by : `${why}, ${by}`;
 }
 
 type RunnerUp = NonNullable<LiveDecision['profiles'][number]['runnerUp']>;

@@ -20,6 +20,8 @@ schedulingProfiles:
 - {name: default, plugins: [{pluginRef: queue-scorer}, {pluginRef: random-picker}]}
 `;
 
+const ONE_AT_RANDOM = THREE_AT_RANDOM.replace('maxNumOfEndpoints: 3', 'maxNumOfEndpoints: 1');
+
 describe('a recorded decision', () => {
   it.each([
     ['default', 1],
@@ -123,6 +125,50 @@ describe('a recorded decision', () => {
         `  it is on trial; fallbacks: 2: ${targets.slice(1).join(', ')}\n`,
       );
     }
+  });
+
+  it('[O491] says of a trial beside how many others it was made, also where it has no fallbacks', () => {
+    const test = recordedPicker(
+      `${ONE_AT_RANDOM}ejection: {enabled: true, backoffMs: 200, backoffMaxMs: 400}\n`,
+    );
+    for (const name of ['pod-0', 'pod-1', 'pod-2', 'pod-3']) test.add(name);
+    const seen = Array.from({ length: 400 }, (_, n) => {
+      test.clock.advanceTo(10 * n);
+      const routed = test.picker.route(makeRequest({ id: `own-${n}` }));
+      const failed = routed.endpoint.id === 'pod-2';
+      const now = test.seen(`own-${n}`);
+      routed.done(failed ? 'failed' : 'completed');
+      return now;
+    });
+    const isTrial = ({ candidates }: Seen): boolean => candidates.size === 1;
+    expect(seen.filter(isTrial).length).toBeGreaterThan(1);
+    for (const each of seen) {
+      const { id, endpoint, score } = each;
+      const explanation = test.explained(id);
+      // What stands behind it in the record is read, too.
+      expect(explanation?.outcome).toMatchObject({ kind: 'picked', endpoint, score });
+      expect(explanation?.besideTrial).toBe(isTrial(each) ? 3 : undefined);
+      const text = explanation && explanationText(explanation, { all: false, time: '' });
+      if (isTrial(each)) {
+        expect(text).toContain(
+          '\nout of     1 endpoint: the trial of an ejected one, beside 3 others\n',
+        );
+      } else expect(text).not.toContain('trial');
+    }
+  });
+
+  it('[O491] says nothing of a trial where the one endpoint that is left is ejected', () => {
+    const test = recordedPicker(`${ONE_AT_RANDOM}ejection: {enabled: true, backoffMs: 200}\n`);
+    for (const name of ['pod-0', 'pod-1']) test.add(name);
+    for (let n = 0; n < 100; n++) {
+      test.clock.advanceTo(10 * n);
+      const routed = test.picker.route(makeRequest({ id: `own-${n}` }));
+      routed.done(routed.endpoint.id === 'pod-1' ? 'failed' : 'completed');
+    }
+    const ejected = test.picker.pool.get('pod-1' as EndpointId);
+    expect(ejected && test.picker.ejector.ejected(ejected)).toBeDefined();
+    test.picker.route(makeRequest({ id: 'alone' }), { subset: ['pod-1:8000'] });
+    expect(test.explained('alone')).not.toHaveProperty('besideTrial');
   });
 
   it('is explained by the plan that made it, whatever plans came after', () => {

@@ -28,7 +28,7 @@ interface TextOptions {
 
 /** A decision as a page for a terminal. */
 export function explanationText(explanation: Explanation, options: TextOptions): string {
-  const { faults, insteadOf, waited, candidates, profiles } = explanation;
+  const { faults, insteadOf, waited, profiles } = explanation;
   const { lostRequests, flowControl, evicted } = explanation;
   const lines = [
     `request    ${namesText(explanation)}, decision ${explanation.number}`,
@@ -39,7 +39,7 @@ export function explanationText(explanation: Explanation, options: TextOptions):
     ...(lostRequests === undefined ? [] : [`lost       ${lostText(lostRequests)}`]),
     ...(insteadOf === undefined ? [] : [`by         the profiles, in place of ${insteadOf}`]),
     ...(faults === undefined ? [] : [`without    ${faults}`]),
-    `out of     ${candidates.length} ${candidates.length === 1 ? 'endpoint' : 'endpoints'}`,
+    `out of     ${candidatesText(explanation)}`,
     ...profiles.flatMap((profile) =>
       profileLines(profile, { ...options, isUnused: isUnusedPrefill(profile, explanation) }),
     ),
@@ -102,6 +102,14 @@ function lostText(lost: number): string {
   return lost === 1
     ? '1 request in flight there seems lost: it is no load'
     : `${lost.toLocaleString('en')} requests in flight there seem lost: they are no load`;
+}
+
+/** How many candidates there were, and why only one where others stood beside it. */
+function candidatesText({ candidates, besideTrial }: Explanation): string {
+  const count = `${candidates.length} ${candidates.length === 1 ? 'endpoint' : 'endpoints'}`;
+  if (besideTrial === undefined) return count;
+  const others = besideTrial === 1 ? '1 other' : `${besideTrial} others`;
+  return `${count}: the trial of an ejected one, beside ${others}`;
 }
 
 /** The endpoint that was picked, or why none was. */

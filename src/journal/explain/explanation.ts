@@ -36,6 +36,11 @@ export interface Explanation {
    * decision. Left out where none were.
    */
   readonly lostRequests?: number;
+  /**
+   * How many other endpoints the request could go to, where the one candidate was an ejected one on
+   * trial. Left out where it was not.
+   */
+  readonly besideTrial?: number;
   readonly candidates: readonly EndpointName[];
   readonly outcome: ExplainedOutcome;
   readonly profiles: readonly ExplainedProfile[];
@@ -128,7 +133,7 @@ export interface RunnerUp {
 /** What the bytes of a decision say, with the names of endpoints and plugins. */
 export function explain({ segment, number, decision }: FoundDecision): Explanation {
   const { id, requestId, at, model, promptTokens, streaming, candidates, runs, ending } = decision;
-  const { faults, insteadOf, waited, lostRequests } = decision;
+  const { faults, insteadOf, waited, lostRequests, besideTrial } = decision;
   return {
     number,
     id,
@@ -141,6 +146,7 @@ export function explain({ segment, number, decision }: FoundDecision): Explanati
     ...(insteadOf !== '' && { insteadOf }),
     ...(waited !== undefined && { waited: waitOf(waited, segment) }),
     ...(lostRequests > 0 && { lostRequests }),
+    ...(besideTrial > 0 && { besideTrial }),
     candidates: Array.from(candidates, (slot) => nameOf(segment, slot)),
     outcome: outcomeOf(ending, segment),
     profiles: runs.map((run) => profileOf(run, segment)),

@@ -24,6 +24,8 @@ export interface RecordedHead {
   readonly waited: RecordedWait | undefined;
   /** Requests in flight at the pick that were taken for lost. */
   readonly lostRequests: number;
+  /** How many others the request could go to, where the candidate was on trial; else 0. */
+  readonly besideTrial: number;
   readonly candidates: Uint16Array;
 }
 
@@ -67,10 +69,9 @@ export class HeadWriter {
     this.#last = last;
   }
 
-  write(
-    { request, candidates, decision, faults, lostRequests, options: { waited }, at }: DecisionEvent,
-    { list, sameList, inFull }: HeadOptions,
-  ): void {
+  write(event: DecisionEvent, { list, sameList, inFull }: HeadOptions): void {
+    const { request, candidates, decision, faults, lostRequests, besideTrial, at } = event;
+    const { waited } = event.options;
     const log = this.#log;
     const insteadOf = decision?.insteadOf;
     const leavesOutList = sameList && !inFull;
@@ -84,7 +85,8 @@ export class HeadWriter {
         (faults.length > 0 ? RECORD_FLAG.faulty : 0) |
         (insteadOf === undefined ? 0 : RECORD_FLAG.instead) |
         (waited === undefined ? 0 : RECORD_FLAG.waited) |
-        (lostRequests > 0 ? RECORD_FLAG.lost : 0),
+        (lostRequests > 0 ? RECORD_FLAG.lost : 0) |
+        (besideTrial > 0 ? RECORD_FLAG.trial : 0),
     );
     const shared = inFull ? 0 : sharedLength(request.id, this.#id);
     this.#id = request.id;
@@ -96,6 +98,7 @@ export class HeadWriter {
     if (insteadOf !== undefined) log.text(`${insteadOf.scheduler}: ${insteadOf.reason}`);
     if (waited !== undefined) writeWait(log, waited, candidates);
     if (lostRequests > 0) log.u16(Math.min(lostRequests, LOST_MAX));
+    if (besideTrial > 0) log.u16(besideTrial);
     this.#numbers[0] = request.promptTokens;
     this.#numbers[1] = at;
     writeNumbers(log, this.#numbers, HEAD, this.#last);
@@ -128,12 +131,13 @@ export class HeadReader {
     const insteadOf = has(RECORD_FLAG.instead) ? reader.text() : '';
     const waited = has(RECORD_FLAG.waited) ? readWait(reader) : undefined;
     const lostRequests = has(RECORD_FLAG.lost) ? reader.u16() : 0;
+    const besideTrial = has(RECORD_FLAG.trial) ? reader.u16() : 0;
     readNumbers(reader, HEAD, this.#last);
     const [promptTokens = 0, at = 0] = this.#last;
     if (!has(RECORD_FLAG.sameList)) this.#candidates = readSlots(reader);
     const about = { id: this.#id, requestId, model: this.#model, promptTokens, at };
     const streaming = has(RECORD_FLAG.streaming);
-    const why = { faults, insteadOf, waited, lostRequests };
+    const why = { faults, insteadOf, waited, lostRequests, besideTrial };
     return { ...about, streaming, ...why, candidates: this.#candidates };
   }
 }

@@ -26,6 +26,7 @@ export interface Cycle extends DecisionEvent {
   heldBefore: readonly HeldSum[] | undefined;
   crowdedOut: boolean;
   lostRequests: number;
+  besideTrial: number;
   faults: readonly string[];
   durationMs: Millis | undefined;
 }
@@ -60,6 +61,7 @@ export function newCycle({ at, request, options, generation, all, candidates }: 
     heldBefore: undefined,
     crowdedOut: false,
     lostRequests: 0,
+    besideTrial: 0,
     faults: NO_FAULTS,
     durationMs: undefined,
   };

@@ -188,6 +188,7 @@ export class Cycles {
 
   #withFallbacks(cycle: Cycle, decision: Decision): Decision {
     const others = this.#options.candidates.besidesTrial(cycle.candidates, cycle.all);
+    cycle.besideTrial = others.length;
     return others.length > 0 ? withFallbacks(cycle, decision, others) : decision;
   }
 

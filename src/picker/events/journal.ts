@@ -56,6 +56,11 @@ export interface DecisionEvent {
    * How many requests in flight at the pick are taken for lost: they were no load in the decision.
    */
   readonly lostRequests: number;
+  /**
+   * Where the one candidate was an ejected endpoint on trial: how many others the request could go
+   * to. Else 0.
+   */
+  readonly besideTrial: number;
   /** One sentence for each failure of a plugin, which the decision was made without. */
   readonly faults: readonly string[];
   /** Time that the scheduler took; undefined without a stopwatch. */

@@ -9,6 +9,7 @@ import { planFrom } from '../../catalogue/plan.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
+import { DEFAULT_EJECTION, withEjection } from '../../picker/ejection/ejection-plan.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { PromotedShadow } from '../../promotion/promotion.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
@@ -23,7 +24,7 @@ function setUp(servers: Readonly<Record<string, Partial<FakeServer>>>, config = 
   const counts = new LiveCounts(clock);
   const recorder = new DecisionRecorder({ clock });
   const picker = new EndpointPicker({
-    plan: planFrom(config),
+    plan: withEjection(planFrom(config), DEFAULT_EJECTION),
     runtime: { clock, random: seededRandom(1), network },
     subscribers: [recorder, counts],
   });
@@ -119,6 +120,23 @@ it('[O206] says of requests before the first viewer how long they were held, too
   source.begin();
   const [first] = source.first().decisions.shown;
   expect(first).toMatchObject({ id: 'r', held: { ms: 30, endpoint: 'a' } });
+  picker.stop();
+});
+
+it('[O491] says of a trial of an ejected endpoint beside how many others it was made', () => {
+  const { clock, picker, source } = setUp({ a: {}, b: {}, c: {} });
+  source.begin();
+  const shown = new Map<string, unknown>();
+  for (let n = 0; n < 2000; n++) {
+    clock.advanceTo(10 * n);
+    const routed = picker.route(makeRequest({ id: `r${n}` }));
+    routed.done(routed.endpoint.id === 'b' ? 'failed' : 'completed');
+    const [decision] = source.next().decisions.shown;
+    if (decision?.candidates === 1) shown.set(decision.id, decision.besideTrial);
+    else expect(decision).not.toHaveProperty('besideTrial');
+  }
+  expect(shown.size).toBeGreaterThan(0);
+  for (const beside of shown.values()) expect(beside).toBe(2);
   picker.stop();
 });
 
