@@ -6,7 +6,7 @@
  */
 import { h } from 'preact';
 import { useRef } from 'preact/hooks';
-import { Explained } from './explained.js';
+import { deciderText, Explained, isFiltered } from './explained.js';
 import { clock, count, duration, isScoreTie, isTie, shortener } from './format.js';
 import { decidedPerSecond, sampledPerSecond } from './state.js';
 
@@ -180,11 +180,6 @@ function sizeOf({ promptTokens, model }, withModel) {
   return `${count(promptTokens)} ${promptTokens === 1 ? 'token' : 'tokens'}${withModel ? `, ${ending(model, MODEL_CHARS)}` : ''}`;
 }
 
-/** See `deciderText` in src/picker/cycles/cycle.ts. @param {string} decidedBy */
-function deciderText(decidedBy) {
-  return decidedBy === 'observed' ? 'the observed picker' : decidedBy;
-}
-
 /** The main reason in a few words, and who decided, where it is another. @param {LiveDecision} decision */
 export function becauseOf({ outcome, profiles, held, besideTrial }) {
   const wait = held === undefined ? [] : [`held ${duration(held.ms)}`];
@@ -193,12 +188,14 @@ export function becauseOf({ outcome, profiles, held, besideTrial }) {
   if (outcome.kind === 'expired') return [...wait, 'in vain'].join(' · ');
   if (outcome.kind !== 'picked') return [...wait, 'refused'].join(' · ');
   const { decidedBy } = outcome;
-  const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};
+  const used = profiles.find(({ profile }) => profile === outcome.profile);
+  const runnerUp = used?.runnerUp;
   const by = decidedBy === undefined ? [] : [`by ${deciderText(decidedBy)}`];
   // A scheduler elsewhere gives no scores; a promoted shadow does.
-  const only = decidedBy === undefined ? ['the only one'] : [];
-  const alone = besideTrial === undefined ? only : ['a trial'];
-  return [...wait, ...(runnerUp === undefined ? alone : [lead(runnerUp)]), ...by].join(' · ');
+  if (runnerUp !== undefined) return [...wait, lead(runnerUp), ...by].join(' · ');
+  if (besideTrial !== undefined) return [...wait, 'a trial', ...by].join(' · ');
+  const alone = isFiltered(used) ? 'the only one left' : 'the only one';
+  return [...wait, ...(decidedBy === undefined ? [alone] : by)].join(' · ');
 }
 
 /** @param {NonNullable<LiveDecision['profiles'][number]['runnerUp']>} runnerUp */

@@ -104,6 +104,16 @@ function isUnusedPrefill({ profile, filters }, outcome) {
   return outcome.prefill === undefined && filters.some(({ filter }) => filter === 'prefill-filter');
 }
 
+/** See `deciderText` in src/picker/cycles/cycle.ts. @param {string} decidedBy */
+export function deciderText(decidedBy) {
+  return decidedBy === 'observed' ? 'the observed picker' : decidedBy;
+}
+
+/** Whether filters dropped endpoints before the scores. @param {LiveProfile | undefined} profile */
+export function isFiltered(profile) {
+  return profile?.filters.some(({ dropped }) => dropped > 0) === true;
+}
+
 /** @param {LiveDecision} decision @param {(id: string) => string} nameOf */
 export function headline({ outcome, profiles, besideTrial }, nameOf) {
   if (outcome.kind === 'threw') return 'No decision: the scheduler failed';
@@ -113,10 +123,14 @@ export function headline({ outcome, profiles, besideTrial }, nameOf) {
     return `Refused: ${outcome.why}`;
   if (outcome.kind === 'screened') return 'Refused: screening left no endpoint';
   if (outcome.kind === 'exhausted') return 'Refused: the filters left no endpoint';
-  const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};
+  const used = profiles.find(({ profile }) => profile === outcome.profile);
+  const runnerUp = used?.runnerUp;
   const picked = nameOf(outcome.endpoint);
   if (runnerUp === undefined) {
-    return `${picked}: ${besideTrial === undefined ? 'there was no other' : 'the trial of an ejected endpoint'}`;
+    if (besideTrial !== undefined) return `${picked}: the trial of an ejected endpoint`;
+    const { decidedBy } = outcome;
+    if (decidedBy !== undefined) return `${picked}: decided by ${deciderText(decidedBy)}`;
+    return `${picked}: ${isFiltered(used) ? 'the filters left no other' : 'there was no other'}`;
   }
   const second = nameOf(runnerUp.endpoint);
   const chance = runnerUp.scoreBehind === 0 ? ': chance decides between equals' : '';

@@ -115,6 +115,34 @@ it('[O492] the live page says of a trial that it is one, and beside how many oth
   expect(list.becauseOf(promoted)).toBe('a trial · by mine.yaml');
 });
 
+it('[O493] the live page says who decided where a scheduler elsewhere did, and not that there was no other', () => {
+  const headline = (decidedBy: string): string =>
+    explained.headline(
+      {
+        outcome: { kind: 'picked', profile: 'p', endpoint: 'a', decidedBy },
+        profiles: [{ profile: 'p', filters: [] }],
+        candidates: 3,
+      },
+      (id) => id,
+    );
+  expect(headline('mine')).toBe('a: decided by mine');
+  expect(headline('observed')).toBe('a: decided by the observed picker');
+});
+
+it('[O494] the live page says that filters left no other endpoint, where they dropped some', () => {
+  const filters = [
+    { filter: 'served-model-filter', dropped: 0 },
+    { filter: 'decode-filter', dropped: 2 },
+  ];
+  const decision = {
+    outcome: { kind: 'picked', profile: 'p', endpoint: 'a' },
+    profiles: [{ profile: 'p', filters }],
+    candidates: 3,
+  };
+  expect(explained.headline(decision, (id) => id)).toBe('a: the filters left no other');
+  expect(list.becauseOf(decision)).toBe('the only one left');
+});
+
 it('[G208] the live page names the scheduler that refused a request', () => {
   const decision = { outcome: { kind: 'refused', refusedBy: 'mine' }, profiles: [] };
   expect(list.becauseOf(decision)).toBe('by mine');

@@ -32,3 +32,14 @@ it('[O492] top leaves no column out for the words of a trial on 80 columns', () 
   const trial = { ...ALONE, besideTrial: 3, held, outcome: { ...outcome, endpoint: name } };
   expect(lineOf(trial, 80)).toMatch(/ 9,725 +1\.2 s +….* the trial of an ejected endpoint$/);
 });
+
+it('[O494] top says that filters left no other endpoint, where they dropped some', () => {
+  const profile = { profile: 'default', scorers: [], endpoints: [], notKept: 0 };
+  const of = (dropped: number): LiveDecision => ({
+    ...ALONE,
+    candidates: 3,
+    profiles: [{ ...profile, filters: [{ filter: 'decode-filter', dropped }] }],
+  });
+  expect(lineOf(of(2))).toMatch(/ the filters left no other$/);
+  expect(lineOf(of(0))).toMatch(/ there was no other$/);
+});

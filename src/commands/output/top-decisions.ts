@@ -60,13 +60,20 @@ function becauseOf(
   if (outcome.kind === 'screened') return 'screening left none';
   if ('why' in outcome) return `refused: ${outcome.why}`;
   const { decidedBy, profile: used } = outcome;
-  const runnerUp = profiles.find(({ profile }) => profile === used)?.runnerUp;
+  const chosenBy = profiles.find(({ profile }) => profile === used);
+  const runnerUp = chosenBy?.runnerUp;
   const trial = besideTrial === undefined ? undefined : 'the trial of an ejected endpoint';
   const why = runnerUp === undefined ? trial : aheadOf(runnerUp, nameOf);
-  if (decidedBy === undefined) return why ?? 'there was no other';
+  if (decidedBy === undefined) return why ?? noOther(chosenBy);
   // A scheduler elsewhere gives no scores; a promoted shadow does.
   const by = `decided by ${deciderText(decidedBy)}`;
   return why === undefined ? by : `${why}, ${by}`;
+}
+
+/** Why no endpoint stood beside the pick. */
+function noOther(profile: LiveDecision['profiles'][number] | undefined): string {
+  const isFiltered = profile?.filters.some(({ dropped }) => dropped > 0) === true;
+  return isFiltered ? 'the filters left no other' : 'there was no other';
 }
 
 type RunnerUp = NonNullable<LiveDecision['profiles'][number]['runnerUp']>;
