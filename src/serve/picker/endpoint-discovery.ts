@@ -16,7 +16,10 @@ import {
 } from '../../endpoints/scraping/topology-extractor.ts';
 import type { ResolvedName } from '../../framework/runtime.ts';
 import { registerKubernetesMetrics } from '../../journal/metrics/pool/kubernetes-metrics.ts';
-import { registerHostNames } from '../../journal/metrics/pool/pool-metrics.ts';
+import {
+  registerEndpointsFile,
+  registerHostNames,
+} from '../../journal/metrics/pool/pool-metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import type { RealRuntime } from '../../runtime/real-runtime.ts';
@@ -39,6 +42,7 @@ export async function followEndpoints(
     kubernetes === undefined ? await startDiscovery(options, picker, runtime, rules) : undefined;
   if (kubernetes !== undefined) registerKubernetesMetrics(metrics.registry, kubernetes);
   registerHostNames(metrics.registry, () => discovery?.names.names() ?? []);
+  if (discovery?.file !== undefined) registerEndpointsFile(metrics.registry, discovery.file);
   return { kubernetes, discovery };
 }
 

@@ -135,6 +135,19 @@ export function registerHostNames(
   });
 }
 
+/** Shows whether the endpoints file is in use as it is now. */
+export function registerEndpointsFile(
+  registry: Registry,
+  file: { lastError(): string | undefined },
+): void {
+  const name = 'pointsman_endpoints_file_last_reload_successful';
+  const help =
+    'Whether the current content of the endpoints file is in use (1) or was refused (0).';
+  showMetric(registry, { name, help, type: 'gauge' }, () => [
+    { labels: {}, value: file.lastError() === undefined ? 1 : 0 },
+  ]);
+}
+
 /** The load of an endpoint without a fresh sample is unknown: a zero would call it idle. */
 function fresh({ snapshot, clock, staleMs }: PoolMetricsOptions): readonly Endpoint[] {
   const now = clock.now();
