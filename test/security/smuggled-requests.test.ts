@@ -1,9 +1,14 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startGateway } from '../../src/gateway/start-gateway.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
+import { Access } from '../../src/serve/admin/access.ts';
 import { startAdminServer } from '../../src/serve/admin/admin-server.ts';
+import { BearerToken } from '../../src/serve/admin/bearer-token.ts';
 import { startSidecar } from '../../src/sidecar/start-sidecar.ts';
 import { pickOf, startScriptedPicker } from '../support/grpc/scripted-picker.ts';
 import { sidecarOptions } from '../support/sidecar/sidecar-options.ts';
@@ -13,6 +18,7 @@ import { sidecarOptions } from '../support/sidecar/sidecar-options.ts';
  * request that can be read in one way only.
  */
 
+const TOKEN = 'a-token-of-this-test';
 const BODY = '{"prompt":"x"}';
 const LENGTH = BODY.length;
 const HIDDEN = 'GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -163,16 +169,46 @@ describe.each([
   );
 });
 
-it('[V556] the metrics port refuses two Host headers, also for pages that are open to all', async () => {
-  const server = await startAdminServer({
-    host: '127.0.0.1',
-    port: 0,
-    metricsPage: () => Promise.resolve({ contentType: 'text/plain', body: '' }),
-    ready: () => ({ ok: true, state: 'ready', reasons: [], detail: {} }),
-    documents: new Map(),
+describe('the metrics port', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'smuggled-'));
+  const tokenFile = join(folder, 'token');
+  writeFileSync(tokenFile, TOKEN);
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** Its port, and how many requests an action has got. */
+  async function adminPort(): Promise<{ readonly port: number; readonly acted: () => number }> {
+    let acted = 0;
+    const server = await startAdminServer({
+      host: '127.0.0.1',
+      port: 0,
+      access: new Access({ adminToken: new BearerToken('--admin-token-file', tokenFile) }),
+      metricsPage: () => Promise.resolve({ contentType: 'text/plain', body: '' }),
+      ready: () => ({ ok: true, state: 'ready', reasons: [], detail: {} }),
+      documents: new Map(),
+      actions: new Map([['/act', () => ({ acted: ++acted })]]),
+    });
+    stops.push(() => server.stop());
+    return { port: server.port, acted: () => acted };
+  }
+
+  it('[V556] refuses two Host headers, also for pages that are open to all', async () => {
+    const { port } = await adminPort();
+    const request = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n';
+    const answer = await answerTo(port, request, () => false);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 [^]+2 Host headers/);
   });
-  stops.push(() => server.stop());
-  const request = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n';
-  const answer = await answerTo(server.port, request, () => false);
-  expect(answer).toMatch(/^HTTP\/1\.1 400 [^]+2 Host headers/);
+
+  it.each([
+    ['two Host headers', 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n'],
+    ['Transfer-Encoding in HTTP/1.0', post(CHUNKED, CHUNKS, '1.0')],
+    ['a coding before chunked', post('Transfer-Encoding: gzip, chunked\r\n', CHUNKS)],
+  ])('[V556] does nothing of what came behind %s', async (_what, bytes) => {
+    const { port, acted } = await adminPort();
+    const act = `POST /act HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;
+    const isAnswered = (answer: string): boolean => answer.includes('"acted"');
+    expect(await answerTo(port, act, isAnswered)).toMatch(/^HTTP\/1\.1 200 /);
+    const answer = await answerTo(port, bytes + act, () => false);
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual([expect.stringMatching(/ (400|501)$/)]);
+    expect(acted()).toBe(1);
+  });
 });

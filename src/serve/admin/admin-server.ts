@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { messageOf } from '../../framework/error.ts';
-import { framingFault } from '../../runtime/network/server/framing-fault.ts';
+import { type FramingFault, FramingFaults } from '../../runtime/network/server/framing-fault.ts';
 import { closeServer, listen } from '../../runtime/network/server/listen.ts';
 import { http, loadHttps } from '../../runtime/network/server/node-http.ts';
 import type { MetricsTls } from '../tls/metrics-tls.ts';
@@ -57,7 +57,10 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
   const replies = new OpenReplies(options.replyBytesMax);
   const pages: Pages = { routes: routesOf(options), access, onRefused, replies };
   const { server, following } = serverFor(options.tls, (request, response) => {
-    if (replies.admits(request.socket, response)) void answer(pages, request, response);
+  const framing = new FramingFaults();
+    const fault = framing.of(request, response);
+    if (fault === 'unread' || !replies.admits(request.socket, response)) return;
+    void answer(pages, request, response, fault);
   });
   server.on('connection', boundConnections(options.connectionsMax ?? CONNECTIONS_MAX));
   server.timeout = IDLE_TIMEOUT_MS;
@@ -122,8 +125,7 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const fault = framingFault(request);
-  if (fault !== undefined) response.setHeader('connection', 'close');
+  fault: FramingFault | undefined,
   const reply =
     fault === undefined
       ? await replyTo(pages, request)

@@ -5,7 +5,7 @@ import type { SecureContextOptions } from 'node:tls';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
 import { BoundConnections } from './bound-connections.ts';
 import { ChunkPace } from './chunk-pace.ts';
-import { framingFault } from './framing-fault.ts';
+import { FramingFaults } from './framing-fault.ts';
 import { closePort, closeServer, listen } from './listen.ts';
 import { http, loadHttps } from './node-http.ts';
 import { asksForWebSocket, takePathTarget } from './request-target.ts';
@@ -68,8 +68,7 @@ export class HttpFront {
   readonly #open = new Set<AbortController>();
   readonly #connections: BoundConnections;
   readonly #pace: ChunkPace;
-  /** Nothing is read from these any more: where their next request begins is not certain. */
-  readonly #unreadable = new WeakSet<Socket>();
+  readonly #framing = new FramingFaults();
   #draining = false;
   #connectionsBegun = 0;
   #connectionsOpen = 0;
@@ -186,16 +185,13 @@ export class HttpFront {
 
   #accept(request: IncomingMessage, response: ServerResponse): void {
     const { onRequest } = this.#options;
-    // Node has parsed it with the request before it, whose answer closes the connection.
-    if (this.#unreadable.has(request.socket)) return;
+    const framing = this.#framing.of(request, response);
+    if (framing === 'unread') return;
     response.once('close', this.#connections.begin(request.socket));
     if (request.headers['transfer-encoding'] !== undefined) this.#pace.watch(request);
     // Makes clients open their next connection, which finds another server.
     if (this.#draining) response.setHeader('connection', 'close');
-    const framing = framingFault(request);
-    if (framing !== undefined) {
-      this.#unreadable.add(request.socket);
-      response.setHeader('connection', 'close');
+    if (framing !== undefined)
       return this.#refuse(request, response, framing.status, framing.sentence);
     }
     const fault = takePathTarget(request);
