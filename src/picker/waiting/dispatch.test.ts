@@ -55,6 +55,7 @@ function worldOf(waiting: number): World {
       isOpenFor: () => false,
       hasSlot: () => true,
     },
+    holds: () => true,
     pendingBelow: () => undefined,
     queue,
     decideAnew: (held, at) => {

@@ -9,6 +9,8 @@ import type { HeldRequest, Target } from './held-request.ts';
 export interface DispatchOptions {
   readonly pool: Pick<EndpointPool, 'get' | 'snapshot'>;
   readonly backlog: Pick<EndpointBacklog, 'isOpen' | 'isOpenFor' | 'hasSlot'>;
+  /** Whether requests wait for room at all. Where not, each goes at once, in slices. */
+  readonly holds: () => boolean;
   /** It goes only where fewer tokens of prompts are pending; undefined for two steps. */
   readonly pendingBelow: (held: HeldRequest, at: Millis) => number | undefined;
   readonly queue: WaitingQueue<HeldRequest>;
@@ -96,16 +98,16 @@ export class Dispatch {
 
   #canBegin(target: Target | undefined, at: Millis): boolean {
     // One that cannot be decided is refused when it is placed.
-    if (target === undefined) return true;
+    if (target === undefined || !this.#options.holds()) return true;
     if (target.prefill !== undefined) return this.#options.backlog.isOpenFor(target, at);
     return this.#isOpen(target.endpoint, at) && this.#hasSlot(target);
   }
 
   /** Where the target can begin a request: whether it can begin this one. */
   #canBeginNow(held: HeldRequest, at: Millis): boolean {
-    const { backlog, pendingBelow } = this.#options;
+    const { backlog, holds, pendingBelow } = this.#options;
     const { target } = held;
-    if (target === undefined) return true;
+    if (target === undefined || !holds()) return true;
     const below = pendingBelow(held, at);
     return below === undefined || backlog.isOpenFor(target, at, below);
   }

@@ -26,3 +26,31 @@ it('[V535] one that has waited for longer by then is refused at once', () => {
   clock.advanceTo(501);
   expect(order).toEqual(['a', '!b']);
 });
+
+it.each([
+  ['leaves `hold` out', undefined],
+  ['switches `hold` off', { enabled: false }],
+])(
+  '[V563] requests that wait are placed by a new configuration that %s, without further events',
+  (_what, hold) => {
+    const { send, order, picker, clock } = worldOf(2);
+    const ids = Array.from({ length: 40 }, (_, n) => `r${n}`);
+    for (const id of ids) send({ id });
+    expect(order).toEqual(['r0', 'r1']);
+    const plan = planOf({ ...hold });
+    picker.adopt(hold === undefined ? { ...plan, hold: undefined } : plan);
+    clock.advanceTo(20);
+    expect(order.toSorted()).toEqual(ids.toSorted());
+    expect(picker.waiting.requests).toBe(0);
+  },
+);
+
+it('[V563] many that wait are placed in slices, so that new requests are decided between them', () => {
+  const { send, order, picker, clock, picks } = worldOf(1);
+  for (let n = 0; n < 500; n++) send({ id: `r${n}` });
+  const before = picks();
+  picker.adopt({ ...planOf({}), hold: undefined });
+  expect(picks() - before).toBeLessThan(10);
+  clock.advanceTo(1000);
+  expect(order).toHaveLength(500);
+});

@@ -96,6 +96,7 @@ export class WaitingRoom {
     this.#dispatch = new Dispatch({
       pool,
       backlog,
+      holds: () => this.isOn,
       pendingBelow: (held, at) => this.#pending.below(held.waiting.request, held, at),
       queue: this.#queue,
       decideAnew: (held, at) => this.#decideAnew(held, at),
@@ -115,7 +116,8 @@ export class WaitingRoom {
   }
 
   /**
-   * Without a plan, or with one that is not enabled, requests that come from now on do not wait.
+   * Without a plan, or with one that is not enabled, no request waits from now on: those that do are
+   * placed by the configuration in charge, a few at a time.
    */
   configure(plan: HoldPlan | undefined): void {
     this.#plan = plan?.enabled === true ? plan : undefined;
@@ -124,6 +126,7 @@ export class WaitingRoom {
     // The timer that is set counts by the configuration before.
     this.#longest.cancel();
     this.#watchOldest();
+    if (this.#plan === undefined && this.#held.size > 0) this.#next.after(0);
   }
 
   /** How many wait, and the bytes of their bodies. */
