@@ -65,7 +65,7 @@ export function gatewayCommand(): Command {
         clock,
         log,
       });
-      watchOpenFiles(clock, log);
+      watchOpenFiles({ clock, log, onNone: () => gateway.makeRoom() });
       const ended = untilSignal();
       if (flags.json) process.stdout.write(`${JSON.stringify({ port: gateway.port })}\n`);
       const signal = await ended;

@@ -7,6 +7,7 @@ import { nodeClock } from '../runtime/clock/node-clock.ts';
 import { createLog } from '../runtime/log/log.ts';
 import { watchOpenFiles } from '../runtime/process/open-files.ts';
 import { untilSignal } from '../runtime/process/process-end.ts';
+import { Registry } from '../runtime/prom-client.ts';
 import { type Readiness } from '../serve/admin/admin-routes.ts';
 import { startAdminServer } from '../serve/admin/admin-server.ts';
 import { metricsTls } from '../serve/tls/metrics-tls.ts';
@@ -44,8 +45,11 @@ export function sidecarCommand(): Command {
 async function run(flags: SidecarFlags): Promise<void> {
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const made = await optionsFrom(flags, log);
+  const { clock } = made.options;
   const sidecar = await startSidecar(made.options);
-  const metricsPort = await startMetrics(flags, sidecar, made);
+  const files = watchOpenFiles({ clock, log, onNone: () => sidecar.makeRoom() });
+  const concerns = (): readonly string[] => [...made.refused(), ...[files.trouble() ?? []].flat()];
+  const metricsPort = await startMetrics(flags, sidecar, { clock, concerns });
   // Before the line that says that it serves, which may be answered by a signal at once.
   const ended = untilSignal();
   const { address, addresses } = sidecar;
@@ -55,13 +59,14 @@ async function run(flags: SidecarFlags): Promise<void> {
   log(`${signal}: draining, a second one ends at once`);
   // Ctrl-C is a person who waits; nothing else needs to notice.
   await sidecar.drain(signal === 'SIGINT' ? { ...flags, drainNoticeMs: 0 } : flags);
+  files.stop();
   await made.stop();
   process.exit(0);
 }
 
 interface SidecarPlan {
   readonly options: SidecarOptions;
-  /** What is wrong with the files that are followed, or why none can be opened. */
+  /** What is wrong with the files that are followed. */
   readonly refused: () => readonly string[];
   stop(): Promise<void>;
 }
@@ -69,12 +74,12 @@ interface SidecarPlan {
 async function optionsFrom(flags: SidecarFlags, log: (line: string) => void): Promise<SidecarPlan> {
   const clock = nodeClock();
   checkCombinations(flags);
-  const serving = await servingTls(flags, { clock, log });
-  const authorities = upstreamAuthorities(flags.tlsCa, log);
+  const registry = new Registry();
+  const serving = await servingTls(flags, { clock, log, registry });
+  const authorities = upstreamAuthorities(flags.tlsCa, { log, registry });
   const moriIo = await moriIoFrom(flags, { clock, log });
   const pool = await serversOf(flags);
   const traces = await tracesFrom(flags, clock);
-  const files = watchOpenFiles(clock, log);
   const options: SidecarOptions = {
     ...legOptions(flags),
     moriIo: moriIo.options,
@@ -94,11 +99,11 @@ async function optionsFrom(flags: SidecarFlags, log: (line: string) => void): Pr
       unverified: flags.tlsInsecureSkipVerify,
       ca: authorities?.current,
     },
+    registry,
     clock,
     log,
   };
   const stop = async (): Promise<void> => {
-    files.stop();
     moriIo.stop();
     pool.stop();
     await traces?.stop();
@@ -108,7 +113,6 @@ async function optionsFrom(flags: SidecarFlags, log: (line: string) => void): Pr
     ...refusal('the certificate is refused', serving),
     ...invalid('the certificate', serving),
     ...refusal('the authorities of --tls-ca are refused', authorities),
-    ...[files.trouble() ?? []].flat(),
   ];
   return { options, refused, stop };
 }
@@ -206,15 +210,15 @@ function boundsOf({
 async function startMetrics(
   { host, metricsPort, metricsCertDir }: SidecarFlags,
   sidecar: Sidecar,
-  { refused, options }: Pick<SidecarPlan, 'refused' | 'options'>,
+  { clock, concerns }: { readonly clock: Clock; readonly concerns: () => readonly string[] },
 ): Promise<number | undefined> {
   if (metricsPort === undefined) return undefined;
   const tls = metricsTls(
     { metricsCertDir },
-    { log: createLog('info'), registry: sidecar.registry, clock: options.clock },
+    { log: createLog('info'), registry: sidecar.registry, clock },
   );
-  const concerns = (): readonly string[] => [
-    ...refused(),
+  const all = (): readonly string[] => [
+    ...concerns(),
     ...refusal('the certificate of the metrics port is refused', tls),
     ...invalid('the certificate of the metrics port', tls),
   ];
@@ -225,7 +229,7 @@ async function startMetrics(
       contentType: sidecar.registry.contentType,
       body: await sidecar.registry.metrics(),
     }),
-    ready: () => readinessOf(sidecar, concerns()),
+    ready: () => readinessOf(sidecar, all()),
     documents: new Map(),
     tls,
   });

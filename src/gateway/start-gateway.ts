@@ -29,6 +29,8 @@ interface GatewayOptions {
 
 export interface Gateway {
   readonly port: number;
+  /** Ends connections of clients without a request where no further file can be opened. */
+  makeRoom(): void;
   /**
    * Serves on for a time, and has clients close their connections; then accepts no more, and lets
    * open requests go on for at most the other time.
@@ -82,6 +84,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   return {
     port: bound,
+    makeRoom: () => front.makeRoom(),
     drain: async (times) => {
       await front.drain(times);
       await close();

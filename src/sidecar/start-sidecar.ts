@@ -21,6 +21,8 @@ export interface Sidecar {
   readonly registry: Registry;
   /** Whether it ends and clients should go elsewhere. */
   readonly draining: boolean;
+  /** Ends connections of clients without a request where no further file can be opened. */
+  makeRoom(): void;
   /** Refuses health checks at once, ends when its requests have ended, at the latest in time. */
   drain(times: { readonly drainNoticeMs: Millis; readonly drainTimeoutMs: Millis }): Promise<void>;
   /** Closes all connections, including those of running requests. */
@@ -65,6 +67,9 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
     get draining() {
       return fronts.some(({ draining }) => draining);
     },
+    makeRoom: () => {
+      for (const front of fronts) front.makeRoom();
+    },
     drain: (times) => end((front) => front.drain(times)),
     stop: () => end((front) => front.stop()),
   };
@@ -102,7 +107,7 @@ function partsOf(
   upstreams: LegSender,
   openRequests: () => number,
 ): SidecarParts {
-  const { clock, log, connector, ecConnector } = options;
+  const { clock, log, connector, ecConnector, registry } = options;
   const bounds = { ...SIDECAR_BOUNDS, ...options.bounds };
   const budget = new BufferBudget(bounds.bufferedBytesMax);
   const bufferedBytes = (): number => budget.bytes;
@@ -113,7 +118,7 @@ function partsOf(
     bounds,
     upstreams,
     budget,
-    metrics: new SidecarMetrics({ openRequests, bufferedBytes, connector, ecConnector }),
+    metrics: new SidecarMetrics({ registry, openRequests, bufferedBytes, connector, ecConnector }),
     log: sparseLog(log, clock),
     contract: chooseContract(options, upstreams, peerPorts),
     reserved: reservedFor(connector),

@@ -1,13 +1,19 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, afterEach, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
 import { selfSignedCertificate } from '../../src/runtime/network/server/self-signed-certificate.ts';
 import { limitFiles } from '../support/programs/limit-files.ts';
 import { startProgram } from '../support/programs/started-program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'unread-'));
+const stops: (() => void)[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop();
+});
 afterAll(() => rmSync(folder, { recursive: true }));
 const write = (name: string, text: Buffer | string): void =>
   writeFileSync(join(folder, name), text);
@@ -70,6 +76,40 @@ it.skipIf(process.platform !== 'linux').each(PROXIES)(
     try {
       limitFiles(program.child.pid);
       await eventually(said, (lines) => lines === 1, 2400);
+    } finally {
+      await program.end('SIGKILL');
+    }
+  },
+  120_000,
+);
+
+/** Clients that keep their connection open without a request, and how many of these have ended. */
+async function idleClients(port: number, count: number): Promise<() => number> {
+  const sockets = Array.from({ length: count }, () => connect(port, '127.0.0.1'));
+  for (const socket of sockets) socket.on('error', () => undefined);
+  stops.push(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  return () => sockets.filter(({ closed }) => closed).length;
+}
+
+it.skipIf(process.platform !== 'linux').each(PROXIES)(
+  '[V564] %s serves a new client where idle ones hold all files that may be open',
+  async (command, args) => {
+    const program = await startProgram<{ port: number; address: string }>([
+      command,
+      '--host',
+      '127.0.0.1',
+      ...args,
+    ]);
+    const { port = Number(program.document.address?.split(':').at(-1)) } = program.document;
+    try {
+      limitFiles(program.child.pid, 64);
+      const ended = await idleClients(port, 100);
+      await eventually(ended, (count) => count > 0, 2400);
+      // Nothing is behind it, and it says so.
+      expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBeOneOf([502, 503]);
     } finally {
       await program.end('SIGKILL');
     }

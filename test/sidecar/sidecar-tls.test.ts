@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, get, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -121,7 +122,7 @@ async function prefiller(by: Certificate): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-it('[V488] [V489] follows the authorities of other servers: a new one counts, and a damaged file changes nothing', async () => {
+it('[V488] [V489] [V565] follows the authorities of other servers: a new one counts, and a damaged file changes nothing', async () => {
   const other = await newAuthority('other');
   const [ours, theirs] = [await prefiller(authority), await prefiller(other)];
   const file = join(folder, 'ca.pem');
@@ -154,6 +155,35 @@ it('[V488] [V489] follows the authorities of other servers: a new one counts, an
   writeFileSync(file, other.cert);
   await eventually(readiness, (answer) => !JSON.stringify(answer).includes('degraded'));
   expect([await prefilled(ours), await prefilled(theirs)]).toEqual([false, true]);
+  const page = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  for (const outcome of ['adopted', 'refused']) {
+    expect(page).toContain(`pointsman_outgoing_tls_reloads_total{outcome="${outcome}"} 1\n`);
+  }
+});
+
+it('[V565] counts the changes of its certificate, and shows when that ends to be valid', async () => {
+  await write('first');
+  const flags = `--host 127.0.0.1 --port 0 --engine ${engine.address} --secure-serving`;
+  const started = await startProgram<{ readonly metricsPort: number }>([
+    ...`sidecar ${flags} --metrics-port 0`.split(' '),
+    '--cert-path',
+    folder,
+  ]);
+  children.push(started.child);
+  const { metricsPort } = started.document;
+  const shows = (outcome: string): Promise<unknown> =>
+    eventually(
+      async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
+      (page) => page.includes(`pointsman_certificate_reloads_total{outcome="${outcome}"} 1\n`),
+    );
+  writeFileSync(join(folder, 'tls.crt'), 'damaged');
+  await shows('refused');
+  await write('second');
+  await shows('adopted');
+  const page = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  const [, endsAt] = /^pointsman_certificate_expiry_timestamp_seconds (\d+)$/m.exec(page) ?? [];
+  const { validTo } = new X509Certificate(readFileSync(join(folder, 'tls.crt')));
+  expect(Number(endsAt)).toBe(Date.parse(validTo) / 1000);
 });
 
 it('[V495] is degraded while the certificates of its ports have expired', async () => {

@@ -1,14 +1,23 @@
 import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
+import type { Registry } from 'prom-client';
 import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
 import { messageOf } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
+import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import { selfSignedCertificate } from '../../runtime/network/server/self-signed-certificate.ts';
 import { followedContext } from '../../serve/tls/followed-context.ts';
 import { readCertificate } from '../../serve/tls/read-certificate.ts';
 import { ciphersOf, minVersionOf } from '../../serve/tls/tls-versions.ts';
+import { showValidity } from '../../serve/tls/validity-metrics.ts';
 import type { ServingTls } from '../../sidecar/options/sidecar-options.ts';
 import type { TlsFlags } from './flags/tls-flags.ts';
+
+interface ServingParts {
+  readonly clock: Clock;
+  readonly log: (line: string) => void;
+  readonly registry: Registry;
+}
 
 /**
  * TLS of the sidecar's port as the flags say; undefined without. Rejects with a ConfigError for
@@ -16,7 +25,7 @@ import type { TlsFlags } from './flags/tls-flags.ts';
  */
 export async function servingTls(
   { secureServing, certPath = '', tlsMinVersion, tlsCipherSuites }: TlsFlags,
-  { clock, log }: { readonly clock: Clock; readonly log: (line: string) => void },
+  { clock, log, registry }: ServingParts,
 ): Promise<ServingTls | undefined> {
   const minVersion = minVersionOf(tlsMinVersion);
   const ciphers = ciphersOf(tlsCipherSuites);
@@ -29,15 +38,27 @@ export async function servingTls(
     ...(minVersion !== undefined && { minVersion }),
     ...(ciphers !== undefined && { ciphers }),
   });
-  return followedContext({
+  const reloads = new Reloads({
+    registry,
+    name: 'pointsman_certificate_reloads_total',
+    help: 'Changes of the certificate of the port, adopted or refused.',
+  });
+  const followed = followedContext({
     paths: names.map((name) => join(certPath, name)),
     first: read(),
     read,
     clock,
-    onAdopted: () => log('certificate replaced; new connections use it'),
-    onRefused: (reason) =>
-      log(`certificate refused; the previous one continues to serve: ${reason}`),
+    onAdopted: () => {
+      reloads.adopted();
+      log('certificate replaced; new connections use it');
+    },
+    onRefused: (reason) => {
+      reloads.refused();
+      log(`certificate refused; the previous one continues to serve: ${reason}`);
+    },
     onUnwatched: (error) =>
       log(`the certificate cannot be watched (${messageOf(error)}); it is looked at once a second`),
   });
+  showValidity(registry, { port: 'the port', used: followed.certificate });
+  return followed;
 }

@@ -1,5 +1,7 @@
+import type { Registry } from 'prom-client';
 import { type Following, followFiles } from '../../files/following/follow-files.ts';
 import { messageOf } from '../../framework/error.ts';
+import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import { readAuthorities } from '../../serve/tls/read-certificate.ts';
 
 /** The authorities that vouch for other servers. */
@@ -15,20 +17,28 @@ export interface UpstreamAuthorities extends Following {
  */
 export function upstreamAuthorities(
   path: string | undefined,
-  log: (line: string) => void,
+  { log, registry }: { readonly log: (line: string) => void; readonly registry: Registry },
 ): UpstreamAuthorities | undefined {
   if (path === undefined) return undefined;
   const read = (): string => readAuthorities(path, '--tls-ca').toString('latin1');
   let current = read();
+  const reloads = new Reloads({
+    registry,
+    name: 'pointsman_outgoing_tls_reloads_total',
+    help: 'Changes of the files of outgoing TLS connections, adopted or refused.',
+  });
   const following = followFiles([path], {
     first: current,
     read,
     use: (next) => {
       current = next;
+      reloads.adopted();
       log(`the authorities in ${path} are replaced; new connections use them`);
     },
-    onRefused: (reason) =>
-      log(`the authorities in ${path} are refused; the previous ones stay in use: ${reason}`),
+    onRefused: (reason) => {
+      reloads.refused();
+      log(`the authorities in ${path} are refused; the previous ones stay in use: ${reason}`);
+    },
     onUnwatched: (error) =>
       log(`${path} cannot be watched (${messageOf(error)}); it is looked at once a second`),
   });

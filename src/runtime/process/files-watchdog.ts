@@ -4,6 +4,8 @@ import type { Log } from '../log/log.ts';
 interface FilesWatchdogOptions {
   /** Whether one file more can be opened now. */
   readonly canOpen: () => boolean;
+  /** Called at each look that finds none, to free what can be. */
+  readonly onNone?: (() => void) | undefined;
   readonly clock: Clock;
   readonly log: Pick<Log, 'info' | 'warn'>;
 }
@@ -37,10 +39,12 @@ export class FilesWatchdog {
   }
 
   #look(): void {
-    const { canOpen, clock, log } = this.#options;
+    const { canOpen, onNone, clock, log } = this.#options;
     this.#timer = clock.setTimer(LOOK_MS, () => this.#look());
     const before = this.#awaited;
-    this.#awaited = canOpen() ? Math.max(0, before - 1) : GOOD_LOOKS;
+    const finds = canOpen();
+    this.#awaited = finds ? Math.max(0, before - 1) : GOOD_LOOKS;
+    if (!finds) onNone?.();
     if (before === 0 && this.#awaited > 0)
       log.warn(
         {},

@@ -5,6 +5,7 @@ import { messageOf } from '../../framework/error.ts';
 import { type FramingFault, FramingFaults } from '../../runtime/network/server/framing-fault.ts';
 import { closeServer, listen } from '../../runtime/network/server/listen.ts';
 import { http, loadHttps } from '../../runtime/network/server/node-http.ts';
+import { hasSpareFiles } from '../../runtime/process/open-files.ts';
 import type { MetricsTls } from '../tls/metrics-tls.ts';
 import { Access, type AccessRefusal } from './access.ts';
 import {
@@ -56,8 +57,8 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
   const { access = new Access({}), onRefused = () => undefined } = options;
   const replies = new OpenReplies(options.replyBytesMax);
   const pages: Pages = { routes: routesOf(options), access, onRefused, replies };
-  const { server, following } = serverFor(options.tls, (request, response) => {
   const framing = new FramingFaults();
+  const { server, following } = serverFor(options.tls, (request, response) => {
     const fault = framing.of(request, response);
     if (fault === 'unread' || !replies.admits(request.socket, response)) return;
     void answer(pages, request, response, fault);
@@ -97,7 +98,7 @@ function serverFor(
 }
 
 /**
- * Past the limit the oldest connection is cut, not the newest refused: otherwise one client that
+ * Past the limit, or where hardly any more files can be opened, the oldest connection is cut, not the newest refused: otherwise one client that
  * holds connections could keep probes and scrapers out.
  */
 function boundConnections(connectionsMax: number): (socket: Socket) => void {
@@ -105,9 +106,9 @@ function boundConnections(connectionsMax: number): (socket: Socket) => void {
   return (socket) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
-    if (open.size <= connectionsMax) return;
+    if (open.size <= connectionsMax && hasSpareFiles()) return;
     const [oldest] = open;
-    if (oldest === undefined) return;
+    if (oldest === undefined || oldest === socket) return;
     open.delete(oldest);
     oldest.destroy();
   };
@@ -124,8 +125,8 @@ async function answer(
   pages: Pages,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<void> {
   fault: FramingFault | undefined,
+): Promise<void> {
   const reply =
     fault === undefined
       ? await replyTo(pages, request)

@@ -6,8 +6,9 @@ import { messageOf } from '../../framework/error.ts';
 import type { Clock, Timer } from '../../framework/runtime.ts';
 import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import type { Log } from '../../runtime/log/log.ts';
-import { Gauge, type Registry } from '../../runtime/prom-client.ts';
+import type { Registry } from '../../runtime/prom-client.ts';
 import { invalidityOf, refuseExpired } from './invalidity.ts';
+import { showValidity } from './validity-metrics.ts';
 
 interface CertificateFiles {
   /** Undefined for a certificate that is in no file. */
@@ -96,7 +97,7 @@ function describe({
 }
 
 /**
- * Exports when the certificate in use begins and ends to be valid. Warns once of one that is not
+ * Shows when the certificate in use begins and ends to be valid. Warns once of one that is not
  * valid yet, of one that soon expires, and of one that has expired.
  */
 function watchValidity(
@@ -105,22 +106,7 @@ function watchValidity(
 ): { check(): void; stop(): void } {
   const atMs = (end: 'validFrom' | 'validTo'): number =>
     Date.parse(new X509Certificate(used().cert)[end]);
-  new Gauge({
-    name: 'pointsman_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate of the ext_proc port expires, in Unix time.',
-    registers: [registry],
-    collect() {
-      this.set(atMs('validTo') / 1000);
-    },
-  });
-  new Gauge({
-    name: 'pointsman_certificate_begin_timestamp_seconds',
-    help: 'From when the certificate of the ext_proc port is valid, in Unix time.',
-    registers: [registry],
-    collect() {
-      this.set(atMs('validFrom') / 1000);
-    },
-  });
+  showValidity(registry, { port: 'the ext_proc port', used: () => used().cert });
   let warned: { readonly of: Buffer; readonly what: string } | undefined;
   let timer: Timer | undefined;
   const check = (): void => {

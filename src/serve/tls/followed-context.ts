@@ -9,6 +9,8 @@ import { invalidityOf, refuseExpired } from './invalidity.ts';
 export interface FollowedContext extends Omit<FollowedCertificate, 'stop'> {
   /** The context of the files as they are now. Throws where they cannot be used. */
   readonly context: () => SecureContextOptions;
+  /** The certificate in use. */
+  readonly certificate: () => Buffer;
   /** Calls `use` with each valid change of the files, which counts for connections from then on. */
   follow(use: (context: SecureContextOptions) => void): Following;
 }
@@ -35,6 +37,7 @@ export function followedContext(files: FollowedFiles): FollowedContext {
   let following: Following | undefined;
   return {
     context: read,
+    certificate: () => used.cert,
     lastError: () => following?.lastError(),
     invalidity: () => invalidityOf(used.cert, clock.wallTime()),
     follow(use) {

@@ -26,6 +26,8 @@ const SECONDS: readonly number[] = [
 ];
 
 interface Observed {
+  /** Default: a page of its own. */
+  readonly registry?: Registry | undefined;
   readonly openRequests: () => number;
   readonly bufferedBytes: () => number;
   /** The connectors, for the labels of the reference's metrics. */
@@ -44,15 +46,16 @@ export interface SidecarCounts {
 
 /** The sidecar's page of metrics: its own, and those of the reference by their names. */
 export class SidecarMetrics {
-  readonly registry: Registry = new Registry();
+  readonly registry: Registry;
   /** What has been counted of stages so far. */
   readonly counts: SidecarCounts = { prefilled: 0, encoded: 0, fellBack: 0 };
   readonly #stages: Counter<'stage' | 'outcome'>;
   readonly #requests: Counter<'outcome'>;
   readonly #reference: ReferenceMetrics;
 
-  constructor({ openRequests, bufferedBytes, ...connectors }: Observed) {
-    const registers = [this.registry];
+  constructor({ registry = new Registry(), openRequests, bufferedBytes, ...connectors }: Observed) {
+    this.registry = registry;
+    const registers = [registry];
     this.#requests = new Counter({
       name: 'pointsman_sidecar_requests_total',
       help: 'Requests by how they ended.',

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
+import type { Registry } from 'prom-client';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { MoriIoOptions } from '../contracts/mori-io.ts';
 import type { AllowedServers } from './allowed-servers.ts';
@@ -153,6 +154,8 @@ export interface SidecarOptions extends KvOptions, PrefillOptions {
   readonly encoders: AllowedServers;
   readonly bounds?: Partial<SidecarBounds> | undefined;
   readonly tls?: UpstreamTls | undefined;
+  /** Where its metrics are shown; default: on a page of their own. */
+  readonly registry?: Registry | undefined;
   readonly clock: Clock;
   readonly log: (line: string) => void;
 }

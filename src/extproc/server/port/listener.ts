@@ -2,6 +2,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../../../framework/runtime.ts';
 import { ListenError } from '../../../runtime/network/server/listen.ts';
+import { hasSpareFiles } from '../../../runtime/process/open-files.ts';
 import { Http2Connection, PrefaceError } from '../../http2/connection.ts';
 import type { StreamsOptions } from '../../http2/streams.ts';
 import { freeChunk } from '../../streams/byte-account.ts';
@@ -80,11 +81,12 @@ export class Listener {
   }
 
   /**
-   * Makes room for one connection more. The oldest that has never had a request ends, or else the
+   * Makes room for one connection more, also where hardly any more files can be opened. The oldest that has never had a request ends, or else the
    * oldest without one now: a client that holds connections keeps no gateway out.
    */
   #makeRoom(): void {
-    if (this.#connections.size < this.#options.limits.connectionsMax) return;
+    const { connectionsMax } = this.#options.limits;
+    if (this.#connections.size < connectionsMax && hasSpareFiles()) return;
     const oldest =
       this.#oldest(({ isUsed }) => !isUsed) ?? this.#oldest(({ openStreams }) => openStreams === 0);
     if (oldest === undefined) return;

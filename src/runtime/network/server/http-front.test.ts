@@ -18,12 +18,15 @@ afterEach(async () => {
 /**
  * A port for two requests and two further connections, and the requests that it has not answered.
  */
-async function start(): Promise<{ port: number; unanswered: ServerResponse[] }> {
+async function start(
+  hasSpareFiles: () => boolean = () => true,
+): Promise<{ port: number; unanswered: ServerResponse[] }> {
   const unanswered: ServerResponse[] = [];
   front = new HttpFront({
     clock: new SimulatedClock(),
     requestsMax: 2,
     idleConnectionsMax: 2,
+    hasSpareFiles,
     onRequest: ({ response }) => void unanswered.push(response),
     onRefused: (response, status, message) => void response.writeHead(status).end(message),
   });
@@ -74,6 +77,20 @@ it('[V436] no request is cut for a new connection, and an answered one makes its
   await connected(port);
   await Promise.all(ends);
   expect([asking.closed, answered.closed]).toEqual([false, false]);
+});
+
+it('[V564] where hardly any more files can be opened, idle connections end, and none with a request', async () => {
+  let spare = true;
+  const { port, unanswered } = await start(() => spare);
+  const asking = await connected(port);
+  asking.write(ASK);
+  await expect.poll(() => unanswered.length, { timeout: 60_000 }).toBe(1);
+  const idle = await connected(port);
+  const ended = once(idle, 'close');
+  spare = false;
+  front.makeRoom();
+  await ended;
+  expect(asking.closed).toBe(false);
 });
 
 it.each([

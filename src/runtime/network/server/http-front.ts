@@ -3,6 +3,7 @@ import type { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import type { Clock, Millis } from '../../../framework/runtime.ts';
+import { hasSpareFiles } from '../../process/open-files.ts';
 import { BoundConnections } from './bound-connections.ts';
 import { ChunkPace } from './chunk-pace.ts';
 import { FramingFaults } from './framing-fault.ts';
@@ -26,6 +27,8 @@ interface HttpFrontOptions {
   readonly requestsMax: number;
   /** How many more connections may be open, idle ones and probes. Default: 1024. */
   readonly idleConnectionsMax?: number;
+  /** For tests; what this process can open by default. */
+  readonly hasSpareFiles?: () => boolean;
   /** Why further requests are refused with 503 for now, as a sentence. Asked for each of them. */
   readonly whyNoMore?: () => string | undefined;
   readonly onRequest: (exchange: FrontExchange) => void;
@@ -93,7 +96,10 @@ export class HttpFront {
     this.#server.on('connection', (socket: Socket) => this.#count(socket));
     this.#pace = new ChunkPace(options.clock);
     const { requestsMax, idleConnectionsMax = IDLE_CONNECTIONS_MAX } = options;
-    this.#connections = new BoundConnections(this.#server, requestsMax + idleConnectionsMax);
+    this.#connections = new BoundConnections(this.#server, {
+      connectionsMax: requestsMax + idleConnectionsMax,
+      hasSpareFiles: options.hasSpareFiles ?? hasSpareFiles,
+    });
   }
 
   /** Requests that have not ended. */
@@ -103,6 +109,11 @@ export class HttpFront {
 
   get draining(): boolean {
     return this.#draining;
+  }
+
+  /** Ends connections without a request where the process can open no further file. */
+  makeRoom(): void {
+    this.#connections.makeRoom();
   }
 
   /** Resolves to the port. Rejects with a ListenError. */
@@ -193,7 +204,6 @@ export class HttpFront {
     if (this.#draining) response.setHeader('connection', 'close');
     if (framing !== undefined)
       return this.#refuse(request, response, framing.status, framing.sentence);
-    }
     const fault = takePathTarget(request);
     if (fault !== undefined) return this.#refuse(request, response, 400, fault);
     if (asksForWebSocket(request)) return this.#refuse(request, response, 501, NO_WEBSOCKET);
