@@ -60,12 +60,13 @@ export function adminOptions(options: ServeOptions, parts: AdminParts): AdminSer
   const { metricsStaleMs } = options.metrics;
   const { metrics, runtime, promotion } = parts;
   const { clock } = runtime;
+  const { tlsFiles } = runtime.network;
   const now = (): number => clock.now();
   const documents = debugDocuments(parts, now);
   const tls = metricsTls(admin, { log, registry: metrics.registry, clock });
   const bounds = { readyMinFresh, metricsStaleMs };
   const ready = (): Readiness =>
-    parts.drain.readiness ?? readiness({ ...bounds, ...parts, metricsTls: tls }, now());
+    parts.drain.readiness ?? readiness({ ...bounds, ...parts, metricsTls: tls, tlsFiles }, now());
   const about = { pool: poolName, policy, documents: [...documents.keys()] };
   return {
     host: listen.host,

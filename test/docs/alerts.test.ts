@@ -72,6 +72,7 @@ const HEALTHY: readonly string[] = [
   series('pointsman_held_bytes_max', '', '1000x60'),
   series('pointsman_config_last_reload_successful', '', '1x60'),
   series('pointsman_endpoints_file_last_reload_successful', '', '1x60'),
+  series('pointsman_outgoing_tls_last_reload_successful', '', '1x60'),
   series('pointsman_certificate_expiry_timestamp_seconds', '', '2592000x60'),
   series('pointsman_plugin_faults_total', 'plugin_name="p"', '0x60'),
   series('pointsman_event_loop_late', '', '0x60'),
@@ -111,6 +112,9 @@ const FAULTS: Readonly<Record<string, readonly string[]>> = {
   PointsmanConfigRejected: [series('pointsman_config_last_reload_successful', '', '0x60')],
   PointsmanEndpointsFileRejected: [
     series('pointsman_endpoints_file_last_reload_successful', '', '0x60'),
+  ],
+  PointsmanOutgoingTlsRejected: [
+    series('pointsman_outgoing_tls_last_reload_successful', '', '0x60'),
   ],
   PointsmanCertificateEnds: [
     series('pointsman_certificate_expiry_timestamp_seconds', '', '400000x60'),

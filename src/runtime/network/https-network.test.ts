@@ -183,7 +183,7 @@ describe('HTTPS', () => {
 
 it('[V557] a damaged certificate among authorities leaves those that were used last, and is said once', () => {
   const warnings: string[] = [];
-  const files = new OutgoingFiles((text) => void warnings.push(text));
+  const files = new OutgoingFiles({ warn: (text) => void warnings.push(text) });
   const caPath = file('several.pem', authority.cert);
   const read = (): string => String(files.read({ caPath }).ca);
   expect(read()).toBe(String(authority.cert));

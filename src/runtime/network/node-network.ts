@@ -28,6 +28,8 @@ export interface NodeNetwork extends Network {
   openMessages(options: MessageSocketOptions): MessageSocket;
   openCall(options: CallOptions): Call;
   resolve(name: string): Promise<ResolvedName>;
+  /** Authorities, certificates and keys in files, which connections by TLS use. */
+  readonly tlsFiles: Pick<OutgoingFiles, 'counts' | 'refused'>;
   /** Aborts everything under way. A later `get` or `post` rejects. */
   close(): Promise<void>;
 }
@@ -46,7 +48,7 @@ interface NodeNetworkOptions {
  * another. Certificates are verified unless a request says otherwise.
  */
 export function createNodeNetwork(options: NodeNetworkOptions = {}): NodeNetwork {
-  const files = new OutgoingFiles(options.warnOfFile);
+  const files = new OutgoingFiles({ warn: options.warnOfFile });
   const origins = new Origins(options.idleMs ?? IDLE_MS, files);
   const names = new NameResolver({ servers: options.dnsServers });
   const sockets = new Set<MessageSocket>();
@@ -80,6 +82,7 @@ export function createNodeNetwork(options: NodeNetworkOptions = {}): NodeNetwork
     },
     openCall: (options) => tracked(calls, options, files),
     resolve: (name) => names.resolve(name),
+    tlsFiles: files,
     async close() {
       closed = true;
       for (const call of calls) call.close();

@@ -189,4 +189,18 @@ describe('readiness', () => {
       reasons: ['another picker leads'],
     });
   });
+
+  it('[V566] is degraded while a file for connections to other servers is refused, and says since when and why', () => {
+    const refused = { paths: ['/a/ca.pem'], reason: 'it is cut off', sinceMs: 0 };
+    expect(stateOf(poolOf(1, 0), { tlsFiles: { refused: () => [refused] } })).toMatchObject({
+      ok: true,
+      state: 'degraded',
+      reasons: ['/a/ca.pem is refused for connections by TLS'],
+      detail: {
+        outgoingTlsErrors: [
+          { paths: ['/a/ca.pem'], since: '1970-01-01T00:00:00.000Z', reason: 'it is cut off' },
+        ],
+      },
+    });
+  });
 });

@@ -5,6 +5,8 @@ import { isFresh } from '../../framework/endpoint.ts';
 import type { ReplacementReport } from '../../framework/replacement.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { Replica } from '../../replicas/replica.ts';
+import { isoTime } from '../../runtime/clock/iso-time.ts';
+import type { OutgoingFiles, RefusedFiles } from '../../runtime/network/client/outgoing-files.ts';
 import type { Readiness } from '../admin/admin-routes.ts';
 import type { LeaderElection } from '../election/leader-election.ts';
 import type { FollowedCertificate } from '../tls/follow-certificate.ts';
@@ -36,6 +38,8 @@ export interface ReadinessParts {
   /** TLS of the ext_proc port, and of the metrics port where it has any. */
   readonly tls?: PortTls;
   readonly metricsTls?: PortTls | undefined;
+  /** Authorities, certificates and keys of connections to other servers. */
+  readonly tlsFiles?: Pick<OutgoingFiles, 'refused'> | undefined;
   readonly replica?: Pick<Replica, 'trouble'> | undefined;
   readonly election: Pick<LeaderElection, 'leading' | 'holder' | 'trouble'> | undefined;
 }
@@ -49,6 +53,7 @@ export function readiness(parts: ReadinessParts, now: number): Readiness {
   const endpoints = picker.pool.snapshot();
   const fresh = endpoints.filter((endpoint) => isFresh(endpoint, now, parts.metricsStaleMs)).length;
   const failing = scrapeErrorsOf(picker.pool).failing();
+  const refused = parts.tlsFiles?.refused() ?? [];
   const detail = {
     endpoints: endpoints.length,
     freshEndpoints: fresh,
@@ -58,6 +63,11 @@ export function readiness(parts: ReadinessParts, now: number): Readiness {
     configError: reload?.lastError(),
     certificateError: parts.tls?.lastError(),
     metricsCertificateError: parts.metricsTls?.lastError(),
+    outgoingTlsErrors: refused.map(({ paths, reason, sinceMs }) => ({
+      paths,
+      since: isoTime(sinceMs),
+      reason,
+    })),
     ...(kubernetes && {
       kubernetesSynced: kubernetes.synced,
       kubernetesAgeMs: kubernetes.ageMs,
@@ -71,7 +81,7 @@ export function readiness(parts: ReadinessParts, now: number): Readiness {
       leaseError: election.trouble,
     }),
   };
-  const numbers = { endpoints: endpoints.length, fresh };
+  const numbers = { endpoints: endpoints.length, fresh, refused };
   const against = whyNotReady(parts, numbers);
   const concerns = whyDegraded(parts, numbers);
   const ok = against.length === 0;
@@ -82,6 +92,7 @@ export function readiness(parts: ReadinessParts, now: number): Readiness {
 interface Numbers {
   readonly endpoints: number;
   readonly fresh: number;
+  readonly refused: readonly RefusedFiles[];
 }
 
 function whyNotReady(
@@ -106,7 +117,10 @@ function ejectedText(ejected: number, endpoints: number): string {
   return `${ejected} of ${endpoints} endpoints ${is}`;
 }
 
-function whyDegraded(parts: ReadinessParts, { endpoints, fresh }: Numbers): readonly string[] {
+function whyDegraded(
+  parts: ReadinessParts,
+  { endpoints, fresh, refused }: Numbers,
+): readonly string[] {
   const { discovery, kubernetes, reload, election, process, picker, replica } = parts;
   const { ejector, pool } = picker;
   const ejected = pool.snapshot().filter((each) => ejector.ejected(each) !== undefined).length;
@@ -126,6 +140,7 @@ function whyDegraded(parts: ReadinessParts, { endpoints, fresh }: Numbers): read
     ...(reload?.lastError() === undefined ? [] : ['the configuration file is refused']),
     ...certificateTroubles('the certificate of the ext_proc port', parts.tls),
     ...certificateTroubles('the certificate of the metrics port', parts.metricsTls),
+    ...refused.map(({ paths }) => `${paths.join(' with ')} is refused for connections by TLS`),
     ...(kubernetes === undefined || kubernetes.troubles.length === 0
       ? []
       : ['the Kubernetes API has troubles']),

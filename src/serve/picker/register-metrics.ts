@@ -24,6 +24,7 @@ import {
   registerExpiredReservations,
   registerFaultMetrics,
 } from '../../journal/metrics/process/fault-metrics.ts';
+import { registerOutgoingTls } from '../../journal/metrics/process/outgoing-tls-metrics.ts';
 import { registerSchedulerMetrics } from '../../journal/metrics/process/scheduler-metrics.ts';
 import { registerWaitingMetrics } from '../../journal/metrics/waiting/waiting-metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
@@ -63,10 +64,11 @@ export function registerSchedulers(
 /** Puts the pool on the metrics page, and logs minimums of roles and failed scrapes. */
 export function registerPool(
   { pool: { poolName }, metrics: { metricsStaleMs: staleMs }, log }: ServeOptions,
-  { picker, router, metrics, runtime: { clock } }: PoolParts,
+  { picker, router, metrics, runtime: { clock, network } }: PoolParts,
 ): void {
   const { registry } = metrics;
   registerFaultMetrics(registry, picker.faults);
+  registerOutgoingTls(registry, network.tlsFiles);
   const scrapeErrors = scrapeErrorsOf(picker.pool);
   const isFailing = (id: EndpointId): boolean => scrapeErrors.of(id) !== undefined;
   registerEjectionMetrics(registry, picker, isFailing);

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { newAuthority } from '../../../../test/support/servers/certificates.ts';
 import { readCurveKeys } from '../zmq/curve/curve-keys.ts';
 import { GrpcCall } from './grpc-call.ts';
 import { httpConnector } from './http-connector.ts';
@@ -45,4 +46,27 @@ describe.skipIf(process.platform === 'win32')('a pipe in the place of a file', (
       expect(() => readCurveKeys(files, bind)).toThrow(why);
     }
   });
+});
+
+it('[V566] says which files are refused, since when and why, until they are good again', async () => {
+  const good = String((await newAuthority('a')).cert);
+  const caPath = join(folder, 'ca.pem');
+  let now = 1000;
+  const files = new OutgoingFiles({ warn: () => undefined, wallTime: () => now });
+  const write = (text: string): void => {
+    writeFileSync(caPath, text);
+    files.read({ caPath });
+  };
+  write(good);
+  expect(files.refused()).toEqual([]);
+  write(good.slice(0, 100));
+  now = 2000;
+  write('nothing');
+  const reason = expect.stringContaining('has no certificates');
+  expect(files.refused()).toEqual([{ paths: [caPath], reason, sinceMs: 1000 }]);
+  expect(files.counts).toEqual({ adopted: 0, refused: 1 });
+  // No connection reads it meanwhile.
+  writeFileSync(caPath, `${good}\n`);
+  expect(files.refused()).toEqual([]);
+  expect(files.counts).toEqual({ adopted: 1, refused: 1 });
 });

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFollowed } from '../../../files/following/read-followed.ts';
 import { messageOf } from '../../../framework/error.ts';
-import type { HttpTls } from '../../../framework/runtime.ts';
+import type { HttpTls, Millis } from '../../../framework/runtime.ts';
 import { loadTls } from '../../modules/node-modules.ts';
 
 // An `import` reads all exports of `node:util`, for which Node loads a part of its assertions.
@@ -16,6 +16,20 @@ export interface TlsFiles {
   readonly key: Buffer | undefined;
 }
 
+/** Files that have changed and cannot be used. What they held before stays in use. */
+export interface RefusedFiles {
+  readonly paths: readonly string[];
+  readonly reason: string;
+  /** In Unix time. */
+  readonly sinceMs: Millis;
+}
+
+interface OutgoingFilesOptions {
+  /** Default: a warning of the process. */
+  readonly warn?: ((message: string) => void) | undefined;
+  readonly wallTime?: () => Millis;
+}
+
 const BEGIN = /-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/g;
 const WHOLE = /-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[^-]*-----END [A-Z0-9 ]*CERTIFICATE-----/g;
 
@@ -23,11 +37,25 @@ const WHOLE = /-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[^-]*-----END [A-Z0-9 ]*CERT
 export class OutgoingFiles {
   readonly #used = new Map<string, TlsFiles>();
   /** The files, by their paths, that a warning has named and that cannot be used yet. */
-  readonly #refused = new Set<string>();
+  readonly #refused = new Map<string, RefusedFiles>();
+  readonly #counts = { adopted: 0, refused: 0 };
   readonly #warn: (message: string) => void;
+  readonly #wallTime: () => Millis;
 
-  constructor(warn: (message: string) => void = warnOfFile) {
+  constructor({ warn = warnOfFile, wallTime = Date.now }: OutgoingFilesOptions = {}) {
     this.#warn = warn;
+    this.#wallTime = wallTime;
+  }
+
+  /** Changes so far, by what became of them. */
+  get counts(): Readonly<Record<'adopted' | 'refused', number>> {
+    return this.#counts;
+  }
+
+  /** Files that cannot be used now: those that a connection has found so are read once more. */
+  refused(): readonly RefusedFiles[] {
+    for (const name of this.#refused.keys()) this.read(pathsOf(name));
+    return [...this.#refused.values()];
   }
 
   /**
@@ -38,23 +66,42 @@ export class OutgoingFiles {
   read(paths: TlsPaths): TlsFiles {
     const { caPath, certPath, keyPath } = paths;
     const name = JSON.stringify([caPath, certPath, keyPath]);
+    const used = this.#used.get(name);
     try {
       const files = { ca: read(caPath), cert: read(certPath), key: read(keyPath) };
       // They are read for each connection, and rarely change.
-      if (!isDeepStrictEqual(files, this.#used.get(name))) check(files, paths);
+      if (!isDeepStrictEqual(files, used)) {
+        check(files, paths);
+        if (used !== undefined) this.#counts.adopted += 1;
+      }
       this.#used.set(name, files);
       this.#refused.delete(name);
       return files;
     } catch (error) {
-      const used = this.#used.get(name);
       if (used === undefined) throw error;
-      if (!this.#refused.has(name)) {
-        this.#refused.add(name);
-        this.#warn(`${messageOf(error)}; what it had before stays in use`);
-      }
+      this.#refuse(name, messageOf(error));
       return used;
     }
   }
+
+  #refuse(name: string, reason: string): void {
+    const known = this.#refused.get(name);
+    const paths = Object.values(pathsOf(name)).filter((path) => path !== undefined);
+    this.#refused.set(name, { paths, reason, sinceMs: known?.sinceMs ?? this.#wallTime() });
+    if (known !== undefined) return;
+    this.#counts.refused += 1;
+    this.#warn(`${reason}; what it had before stays in use`);
+  }
+}
+
+/** What the name of files in the maps says. */
+function pathsOf(name: string): TlsPaths {
+  const [caPath, certPath, keyPath] = JSON.parse(name) as readonly (string | null)[];
+  return {
+    caPath: caPath ?? undefined,
+    certPath: certPath ?? undefined,
+    keyPath: keyPath ?? undefined,
+  };
 }
 
 /** Throws where they cannot be used. */
