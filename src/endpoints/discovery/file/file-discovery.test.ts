@@ -33,10 +33,13 @@ function list(...names: readonly string[]): string {
   return names.length === 0 ? 'endpoints: []\n' : `endpoints:\n${lines.join('')}`;
 }
 
-async function start({ watchFile = true } = {}): Promise<Discovery> {
+async function start({
+  watchFile = true,
+  ...more
+}: Partial<Parameters<typeof startFileDiscovery>[0]> = {}): Promise<Discovery> {
   const note = (_: object, message: string): void => void logged.push(message);
   const log = { info: note, warn: note, error: note };
-  discovery = startFileDiscovery({ path: path(), watchFile, pool, log });
+  discovery = startFileDiscovery({ path: path(), watchFile, pool, log, ...more });
   await discovery.ready;
   return discovery;
 }
@@ -107,6 +110,63 @@ describe('startFileDiscovery', () => {
       10_000,
     );
     expect(mostAtOne).toBe(0);
+  });
+
+  it('[V567] a change is made in slices, and between them no endpoint is missing that stays, nor do all go first', async () => {
+    const [old, next] = ['old', 'next'].map((name) =>
+      Array.from({ length: 40 }, (_, n) => `${name}${n}`),
+    ) as [string[], string[]];
+    write(list('stays', ...old));
+    const seen: string[][] = [];
+    const slices = {
+      isOver: true,
+      next: (): Promise<void> => {
+        seen.push(ids().map((id) => id.slice('default/'.length)));
+        return Promise.resolve();
+      },
+    };
+    await start({ slices });
+    write(list('stays', ...next));
+    await becomes('stays', ...next);
+    expect(seen.length).toBeGreaterThan(70);
+    expect(seen.filter((names) => !names.includes('stays') || names.length < 41)).toEqual([]);
+    write(list());
+    await becomes();
+  });
+
+  it('[V567] ends a change within it when it is stopped', async () => {
+    write(list('a'));
+    let stop: Promise<void> | undefined;
+    const slices = {
+      isOver: true,
+      next: async (): Promise<void> => {
+        stop ??= discovery?.stop();
+        await stop;
+      },
+    };
+    await start({ slices });
+    write(list('b', 'c'));
+    await vi.waitFor(() => expect(stop).toBeDefined(), 10_000);
+    await stop;
+    expect(ids()).toEqual(['default/a', 'default/b']);
+  });
+
+  it('[V568] refuses a list that ends within a line unlike the one before, and says how many endpoints are lost', async () => {
+    const block = (...names: readonly string[]): string =>
+      `endpoints:\n${names.map((name) => `- name: ${name}\n  address: ${name}\n  port: 8000\n`).join('')}`;
+    write(block('a', 'b', 'c'));
+    const started = await start();
+    // Valid, with the port 80.
+    write(block('a', 'b', 'c').slice(0, -3));
+    await vi.waitFor(() => expect(started.lastError()).toContain('ends within a line'), 10_000);
+    expect(pool.get('default/c' as EndpointId)?.address).toBe('c:8000');
+    write(block('a'));
+    await becomes('a');
+    expect(logged.at(-1)).toContain('fewer than half of the endpoints before');
+    write(`{"endpoints":[{"name":"b","address":"b","port":80}]}`);
+    await becomes('b');
+    write(block('c').trimEnd());
+    await becomes('c');
   });
 
   it('keeps the last valid list while the file is broken or gone, and says so', async () => {

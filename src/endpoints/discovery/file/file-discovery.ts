@@ -5,11 +5,12 @@ import { readFollowed } from '../../../files/following/read-followed.ts';
 import { isSystemFault } from '../../../files/following/system-fault.ts';
 import { watchFile } from '../../../files/following/watch-file.ts';
 import { readAside } from '../../../files/reading/read-thread.ts';
-import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ConfigError, messageOf } from '../../../framework/error.ts';
 import type { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
+import { TimeSlices } from '../../../runtime/clock/time-slices.ts';
 import type { Log } from '../../../runtime/log/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
+import { AppliedList } from './applied-list.ts';
 import { type EndpointsList, FILE_BYTES_MAX, parseEndpoints } from './parse-endpoints.ts';
 
 interface FileDiscoveryOptions {
@@ -18,6 +19,8 @@ interface FileDiscoveryOptions {
   readonly pool: Pick<EndpointPool, 'upsert' | 'remove'>;
   readonly rules?: Pick<RequestRules, 'setObjectives' | 'setRewrites'> | undefined;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+  /** For tests; slices of a millisecond by default. */
+  readonly slices?: Pick<TimeSlices, 'isOver' | 'next'>;
 }
 
 export interface Discovery {
@@ -60,8 +63,7 @@ const ENDPOINTS_THREAD = 'src/endpoints/discovery/file/endpoints-thread';
 class EndpointsFile {
   readonly #file: string;
   readonly #options: FileDiscoveryOptions;
-  /** The endpoints of the file that counts, with their addresses. */
-  #applied: ReadonlyMap<EndpointId, string> = new Map();
+  readonly #applied: AppliedList;
   #lastText: string | undefined;
   #isStopped = false;
   lastError: string | undefined;
@@ -69,13 +71,16 @@ class EndpointsFile {
   constructor(file: string, options: FileDiscoveryOptions) {
     this.#file = file;
     this.#options = options;
+    this.#applied = new AppliedList(options.pool);
   }
 
   /** Throws ConfigError. */
   load(): void {
     const { path } = this.#options;
     const text = readText(this.#file, path);
-    this.#apply(text, parseEndpoints(text, path));
+    const listed = parseEndpoints(text, path);
+    for (const _step of this.#applied.change(listed.endpoints));
+    this.#isApplied(text, listed, 0);
   }
 
   /** Logs an error and changes nothing where the file cannot be used. */
@@ -88,7 +93,8 @@ class EndpointsFile {
         return 'done';
       }
       const listed = await readAside(ENDPOINTS_THREAD, parseEndpoints, { text, source: path });
-      if (!this.#isStopped) this.#apply(text, listed);
+      this.#refuseCut(text);
+      await this.#apply(text, listed);
       return 'done';
     } catch (error) {
       if (this.#isStopped) return 'done';
@@ -120,18 +126,44 @@ class EndpointsFile {
     this.lastError = undefined;
   }
 
-  #apply(text: string, { endpoints: specs, priorities, rewrites }: EndpointsList): void {
-    const { path, pool, rules, log } = this.#options;
-    const wanted = new Map(specs.map(({ id, address }) => [id, address]));
-    // Also those that move, first: another one may move to the address that they leave.
-    for (const [id, address] of this.#applied) if (wanted.get(id) !== address) pool.remove(id);
-    for (const spec of specs) pool.upsert(spec);
+  /** In slices: thousands of endpoints take longer than a request should wait for its decision. */
+  async #apply(text: string, listed: EndpointsList): Promise<void> {
+    const { slices = new TimeSlices() } = this.#options;
+    const before = this.#applied.size;
+    for (const _step of this.#applied.change(listed.endpoints)) {
+      if (slices.isOver) await slices.next();
+      if (this.#isStopped) return;
+    }
+    if (!this.#isStopped) this.#isApplied(text, listed, before);
+  }
+
+  #isApplied(text: string, { priorities, rewrites }: EndpointsList, before: number): void {
+    const { path, rules, log } = this.#options;
     rules?.setObjectives(priorities);
     rules?.setRewrites(rewrites);
-    this.#applied = wanted;
     this.#lastText = text;
     this.lastError = undefined;
-    log.info({ path, endpoints: specs.length }, 'endpoints loaded');
+    const { size: endpoints } = this.#applied;
+    log.info({ path, endpoints, endpointsBefore: before }, 'endpoints loaded');
+    if (endpoints >= before / 2) return;
+    log.warn(
+      { path, endpoints, endpointsBefore: before },
+      'the endpoints file lists fewer than half of the endpoints before: if it was still being ' +
+        'written, write the next one under another name, and rename it',
+    );
+  }
+
+  /**
+   * Throws ConfigError where a valid text ends within a line and the one before did not: it may be
+   * what an interrupted writer has left, with half a port in its last line. JSON that is cut is not
+   * valid.
+   */
+  #refuseCut(text: string): void {
+    const isEnded = text.endsWith('\n') || text.trim() === '' || /^\s*[{[]/.test(text);
+    if (isEnded || this.#lastText?.endsWith('\n') !== true) return;
+    const message =
+      'ends within a line, unlike the file before: it is not written to its end; if it is, end it with a newline';
+    throw new ConfigError(this.#options.path, [{ path: 'file', message }]);
   }
 }
 
