@@ -1,10 +1,9 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../framework/runtime.ts';
-import { endUpload, type FrontExchange } from '../runtime/network/server/http-front.ts';
-import { mergedPieces } from '../runtime/network/server/merged-pieces.ts';
-import { breakOff, passAnswer } from '../runtime/network/server/pass-answer.ts';
+import type { FrontExchange } from '../runtime/network/server/http-front.ts';
 import { askEndpoints } from './ask-endpoints.ts';
 import type { CutAnswers } from './cut-answers.ts';
+import { ExchangeClient } from './exchange-client.ts';
 import { ExchangeLimits } from './exchange-limits.ts';
 import type { ExtProcClient, ProcessingRequest, ProcessingResponse } from './ext-proc-client.ts';
 import type { GatewayBounds } from './gateway-bounds.ts';
@@ -16,15 +15,14 @@ import {
   errorBody,
   ownHead,
   pickerFailure,
-  requestHead,
-  requestHeaders,
   responseEnd,
   responseHead,
   responseHeaders,
   responseTrailers,
 } from './wire-messages.ts';
 
-interface ExchangeOptions extends FrontExchange {
+/** What all exchanges of a gateway share. */
+export interface ExchangeParts {
   readonly extProc: ExtProcClient;
   readonly cutAnswers: CutAnswers;
   readonly upstreams: Dispatcher;
@@ -35,14 +33,15 @@ interface ExchangeOptions extends FrontExchange {
   readonly onFallback: (address: string, why: string) => void;
 }
 
+type ExchangeOptions = FrontExchange & ExchangeParts;
+
 /** One HTTP request: to the picker in full duplex, to a picked endpoint, and back. */
 export class GatewayExchange {
   readonly #options: ExchangeOptions;
   readonly #picker: PickerStream;
   readonly #abort = new AbortController();
   readonly #toUpstream: SentBody;
-  readonly #headers: readonly HeaderPair[];
-  readonly #hasBody: boolean;
+  readonly #client: ExchangeClient;
   readonly #limits: ExchangeLimits;
   #headReturned = false;
   #requestReturned = false;
@@ -53,19 +52,16 @@ export class GatewayExchange {
   #over = false;
 
   constructor(options: ExchangeOptions) {
-    const { request, response, signal, extProc, cutAnswers, bounds, keptBytes } = options;
+    const { extProc, cutAnswers, bounds, keptBytes } = options;
     this.#options = options;
     this.#toUpstream = new SentBody({ bytesMax: bounds.retryBodyBytes, all: keptBytes });
     this.#limits = new ExchangeLimits({
       ...options,
       onPassed: (status, sentence) => this.#fail(status, sentence),
     });
-    const { headers, requestId } = requestHeaders(request);
-    this.#headers = headers;
-    this.#hasBody =
-      'transfer-encoding' in request.headers || Number(request.headers['content-length'] ?? 0) > 0;
+    this.#client = new ExchangeClient({ ...options, limits: this.#limits });
     this.#picker = new PickerStream(extProc.process(), {
-      requestId,
+      requestId: this.#client.requestId,
       cutAnswers,
       limits: this.#limits,
       signal: this.#abort.signal,
@@ -76,28 +72,20 @@ export class GatewayExchange {
       onFailed: (error) => this.#fail(503, pickerFailure(error)),
       onEnded: () => this.#onPickerEnded(),
     });
-    response.on('close', () => this.#end());
-    signal.addEventListener('abort', () => this.#end());
+    this.#client.watch(() => this.#end());
   }
 
   async run(): Promise<void> {
-    this.#picker.open(requestHead(this.#options.request, this.#headers, this.#hasBody));
-    if (this.#hasBody) await this.#sendBody();
+    this.#picker.open(this.#client.head());
+    if (this.#client.hasBody) await this.#sendBody();
     if (!this.#requestReturned && !this.#over) this.#limits.pickerAsked('request');
   }
 
   async #sendBody(): Promise<void> {
-    const { upload, uploadIdle } = this.#limits;
-    upload.restart();
-    uploadIdle.restart();
-    for await (const body of mergedPieces(this.#options.request)) {
-      uploadIdle.pause();
+    for await (const body of this.#client.body()) {
       await this.#picker.write({ request_body: { body, end_of_stream: false } });
       if (this.#over) return;
-      uploadIdle.restart();
     }
-    upload.stop();
-    uploadIdle.stop();
     await this.#picker.write({ request_body: { body: Buffer.alloc(0), end_of_stream: true } });
   }
 
@@ -114,13 +102,7 @@ export class GatewayExchange {
     headers: readonly HeaderPair[],
     body: string | Buffer | undefined,
   ): void {
-    const { request, response, clock } = this.#options;
-    if (response.headersSent) breakOff(response);
-    else {
-      endUpload(request, response, clock);
-      response.writeHead(status, headers.flat());
-      response.end(body);
-    }
+    this.#client.answerItself(status, headers, body);
     this.#end();
   }
 
@@ -133,18 +115,18 @@ export class GatewayExchange {
     this.#abort.abort();
     this.#toUpstream.destroy();
     this.#onHeadAnswered();
-    endUpload(this.#options.request, this.#options.response, this.#options.clock);
+    this.#client.endUpload();
   }
 
   #onAnswer(answer: ProcessingResponse): void {
     if (answer.immediate_response !== undefined) this.#reject(answer.immediate_response);
     else if (answer.request_headers !== undefined) {
       const headers = applyMutation(
-        this.#headers,
+        this.#client.headers,
         answer.request_headers.response?.header_mutation,
       );
       this.#headReturned = true;
-      if (!this.#hasBody) this.#onRequestReturned();
+      if (!this.#client.hasBody) this.#onRequestReturned();
       this.#forward(headers).catch((error: unknown) => this.#answerFor(error));
     } else if (answer.request_body !== undefined) this.#passRequestBody(answer.request_body);
     else if (answer.response_headers !== undefined) {
@@ -182,7 +164,7 @@ export class GatewayExchange {
     const upstream = await askEndpoints({
       ...this.#options,
       headers,
-      body: this.#hasBody ? this.#toUpstream : undefined,
+      body: this.#client.hasBody ? this.#toUpstream : undefined,
       signal: this.#abort.signal,
       onAsk: (address, why) => {
         if (why === undefined) return;
@@ -236,38 +218,29 @@ export class GatewayExchange {
   }
 
   #sendHead(mutation: Parameters<typeof applyMutation>[1]): void {
-    const { response } = this.#options;
-    if (this.#upstream === undefined || response.headersSent) return;
+    if (this.#upstream === undefined || this.#client.isAnswered) return;
     const headers = applyMutation(responseHeaders(this.#upstream), mutation);
-    response.writeHead(this.#upstream.statusCode, headers.flat());
-    response.flushHeaders();
+    this.#client.sendHead(this.#upstream.statusCode, headers);
   }
 
-  #passResponseBody({ response: answer }: NonNullable<ProcessingResponse['response_body']>): void {
-    const { response } = this.#options;
-    const { body, end_of_stream: last } = answer?.body_mutation?.streamed_response ?? {};
-    if (body !== undefined && body.length > 0 && !response.write(body)) {
-      this.#limits.client.restart();
-      this.#picker.pauseUntilDrained(response, () => this.#limits.client.pause());
-    }
+  #passResponseBody({ response }: NonNullable<ProcessingResponse['response_body']>): void {
+    const { body, end_of_stream: last } = response?.body_mutation?.streamed_response ?? {};
+    if (body !== undefined && body.length > 0) this.#client.send(body, this.#picker);
     if (last === true) this.#finish();
   }
 
   #finish(): void {
-    const { response } = this.#options;
-    if (this.#upstream !== undefined) response.addTrailers(responseTrailers(this.#upstream));
     this.#limits.pickerAnswered('end');
-    response.end();
-    if (!response.writableFinished) this.#limits.client.restart();
+    this.#client.finish(this.#upstream === undefined ? [] : responseTrailers(this.#upstream));
     if (!this.#over) this.#picker.end();
   }
 
   /** The picker has ended its stream without an error. */
   #onPickerEnded(): void {
-    if (this.#over || this.#options.response.writableEnded) return;
+    if (this.#over || this.#client.isAnsweredInFull) return;
     if (!this.#requestReturned) {
       this.#fail(503, 'the endpoint picker ended its stream before the request');
-    } else if (this.#options.response.headersSent) {
+    } else if (this.#client.isAnswered) {
       // Parts of the response were on their way through the picker.
       this.#fail(502, 'the endpoint picker ended its stream within the response');
     } else {
@@ -278,8 +251,7 @@ export class GatewayExchange {
   }
 
   async #passResponse(upstream: Dispatcher.ResponseData): Promise<void> {
-    const { response, bounds, clock } = this.#options;
     this.#sendHead(undefined);
-    await passAnswer(upstream, { ...bounds, response, clock, signal: this.#abort.signal });
+    await this.#client.passBody(upstream, this.#abort.signal);
   }
 }

@@ -10,7 +10,7 @@ import { type FrontExchange, HttpFront } from '../runtime/network/server/http-fr
 import { CutAnswers } from './cut-answers.ts';
 import { createExtProcClient } from './ext-proc-client.ts';
 import { GATEWAY_BOUNDS, type GatewayBounds, KEPT_BYTES_MAX } from './gateway-bounds.ts';
-import { GatewayExchange } from './gateway-exchange.ts';
+import { type ExchangeParts, GatewayExchange } from './gateway-exchange.ts';
 import { type Strain, whyOverloaded } from './overload.ts';
 import { errorBody } from './wire-messages.ts';
 
@@ -51,22 +51,16 @@ const FALLBACK_LINES_MS = 60_000;
  * is known.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, port, extProcAddress, extProcTls, clock, log } = options;
-  const bounds = { ...GATEWAY_BOUNDS, ...options.bounds };
-  const extProc = createExtProcClient({ address: extProcAddress, tls: extProcTls, clock });
-  const cutAnswers = new CutAnswers({ extProc, clock });
-  const upstreams = upstreamsOf(bounds, clock);
-  const keptBytes = { left: KEPT_BYTES_MAX };
-  const onFallback = fallbackLines(log, clock);
+  const { host, port, extProcAddress, clock, log } = options;
+  const parts = exchangeParts(options);
   let { strain } = options;
   const front = new HttpFront({
     clock,
-    requestsMax: bounds.requestsMax,
+    requestsMax: parts.bounds.requestsMax,
     whyNoMore: () => strain && whyOverloaded(strain),
     onRefused: writeRefusal,
     onRequest: (exchange: FrontExchange) => {
-      const own = { extProc, cutAnswers, upstreams, bounds, clock, keptBytes, onFallback };
-      const running = new GatewayExchange({ ...exchange, ...own });
+      const running = new GatewayExchange({ ...exchange, ...parts });
       // The client or the picker closed its connection; the exchange has handled that already.
       running.run().catch(() => undefined);
     },
@@ -78,9 +72,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   log(`this is the embedded gateway, not Envoy, for trials only: ${where}`);
   const close = async (): Promise<void> => {
     delay.stop();
-    cutAnswers.close();
-    extProc.close();
-    await upstreams.destroy();
+    parts.cutAnswers.close();
+    parts.extProc.close();
+    await parts.upstreams.destroy();
   };
   return {
     port: bound,
@@ -93,6 +87,27 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await front.stop();
       await close();
     },
+  };
+}
+
+/** What all exchanges share. */
+function exchangeParts({
+  extProcAddress: address,
+  extProcTls: tls,
+  bounds: given,
+  clock,
+  log,
+}: GatewayOptions): ExchangeParts {
+  const bounds = { ...GATEWAY_BOUNDS, ...given };
+  const extProc = createExtProcClient({ address, tls, clock });
+  return {
+    extProc,
+    cutAnswers: new CutAnswers({ extProc, clock }),
+    upstreams: upstreamsOf(bounds, clock),
+    bounds,
+    clock,
+    keptBytes: { left: KEPT_BYTES_MAX },
+    onFallback: fallbackLines(log, clock),
   };
 }
 
