@@ -70,7 +70,7 @@ export class EndpointPicker implements Router, BookingRouter {
 
   /** Throws what the plan's plugins throw when they are made, such as ConfigError. */
   constructor(options: EndpointPickerOptions) {
-    const { plan, runtime, subscribers = [], elsewhereObservers = [], stopwatch } = options;
+    const { plan, subscribers = [], elsewhereObservers = [], stopwatch } = options;
     const known = pickerParts(options, this);
     const { pool, faults, ledger, limit, clock, ejector, engineModel } = known;
     this.pool = pool;
@@ -82,17 +82,7 @@ export class EndpointPicker implements Router, BookingRouter {
     this.reservations = known.open;
     this.#parts = known;
     this.#options = withClock(options, clock);
-    this.#room = new WaitingRoom({
-      ...known,
-      timers: runtime.clock,
-      decideOnly: ({ request }, asked) => this.#cycles.decideOnly(request, asked, 'waiting'),
-      placeOrDecideAgain: (cycle) => this.#routing.placeOrDecideAgain(cycle),
-      refused: (cycle, error) => this.#cycles.refused(cycle, error),
-      onLeft: (request, waitedMs) => known.journal.left(request, waitedMs),
-      route: ({ request }, asked) => this.route(request, asked),
-      onError: (error) => faults.report(this, 'placement', error),
-    });
-    this.#room.configure(plan.hold);
+    this.#room = this.#waitingRoom(options);
     const { backlog, loads, shares } = this.#room;
     // Each request copies these fields, so they are no more than a request needs.
     const { open, cachedCounts } = known;
@@ -101,20 +91,15 @@ export class EndpointPicker implements Router, BookingRouter {
     const cores = (): ActiveCores => this.#cores;
     this.elsewhere = new Elsewhere({ ...options, parts, cores });
     this.#cycles = new Cycles({ ...known, cores, parts, loads, stopwatch });
-    const anywhere = new Anywhere({ ...known, random: runtime.random });
+    const anywhere = new Anywhere({ ...known, random: options.runtime.random });
     const routing = { ...known, cores, cycles: this.#cycles, room: this.#room, anywhere };
     this.#routing = new PickerRouting(routing);
     this.route = this.#routing.route;
     for (const each of [ledger, engineModel, ejector, ...subscribers]) pool.observeEndpoints(each);
     const first = this.#createCore(plan);
     for (const observer of first.observers) pool.observeEndpoints(observer);
-    const ownObservers = [engineModel, shares, backlog];
-    this.#cores = new ActiveCores(first, {
-      ...parts,
-      subscribers,
-      ownObservers,
-      elsewhereObservers,
-    });
+    const observers = { ownObservers: [engineModel, shares, backlog], elsewhereObservers };
+    this.#cores = new ActiveCores(first, { ...parts, subscribers, ...observers });
     this.#preparing = preparing({ ...known, cores: this.#cores, stopwatch });
   }
 
@@ -247,6 +232,22 @@ export class EndpointPicker implements Router, BookingRouter {
   /** Reserves for a cycle of `decideOnly` or `beginOnly`. Publishes nothing. Throws where no endpoint is named. */
   reserveOnly(cycle: Cycle, decision: Decision): RoutedRequest {
     return this.#cycles.reserveOnly(cycle, decision);
+  }
+
+  /** It is made before what decides, which it calls later. */
+  #waitingRoom({ plan, runtime }: EndpointPickerOptions): WaitingRoom {
+    const room = new WaitingRoom({
+      ...this.#parts,
+      timers: runtime.clock,
+      decideOnly: ({ request }, asked) => this.#cycles.decideOnly(request, asked, 'waiting'),
+      placeOrDecideAgain: (cycle) => this.#routing.placeOrDecideAgain(cycle),
+      refused: (cycle, error) => this.#cycles.refused(cycle, error),
+      onLeft: (request, waitedMs) => this.#parts.journal.left(request, waitedMs),
+      route: ({ request }, asked) => this.route(request, asked),
+      onError: (error) => this.faults.report(this, 'placement', error),
+    });
+    room.configure(plan.hold);
+    return room;
   }
 
   #createCore(plan: PickerPlan, before?: SchedulingCore): SchedulingCore {

@@ -99,8 +99,9 @@ const NO_WRAP: PluginWrap = {
 export function instantiate(plan: PickerPlan, options: InstantiateOptions): PluginParts {
   const { coreFacts, wrap = NO_WRAP, kept = new Map(), faults = new PluginFaults() } = options;
   const { made, deciders } = createPlugins(plan, { runtime: options.runtime, kept, faults });
+  const wrapped = { made, wrap: identifying(wrap, faults) };
   const profiles = new Map(
-    plan.profiles.map((profile) => [profile.name, profileOf(profile, { made, wrap, faults })]),
+    plan.profiles.map((profile) => [profile.name, profileOf(profile, wrapped)]),
   );
   const handler = handlerOf(plan, { ...options, faults }, { profiles, deciders });
   const started = startSources(plan, { ...options, faults });
@@ -206,22 +207,23 @@ function instancesOf(plan: PickerPlan, byName: ReadonlyMap<string, Observer>): P
   );
 }
 
-function profileOf(
-  { name, plugins }: PlannedProfile,
-  {
-    made,
-    wrap,
-    faults,
-  }: {
-    readonly made: CreatedPlugins['made'];
-    readonly wrap: PluginWrap;
-    readonly faults: PluginFaults;
-  },
-): SchedulingProfile {
+/** Wraps, and has faults of what was wrapped name its plugin. */
+function identifying(wrap: PluginWrap, faults: PluginFaults): PluginWrap {
   const identified = <Part extends object>(plugin: PlannedPlugin, part: Part): Part => {
     faults.identify(part, plugin);
     return part;
   };
+  return {
+    filter: (plugin, filter, use) => identified(plugin, wrap.filter(plugin, filter, use)),
+    scorer: (plugin, scorer, use) => identified(plugin, wrap.scorer(plugin, scorer, use)),
+    picker: (plugin, picker, use) => identified(plugin, wrap.picker(plugin, picker, use)),
+  };
+}
+
+function profileOf(
+  { name, plugins }: PlannedProfile,
+  { made, wrap }: Pick<CreatedPlugins, 'made'> & { readonly wrap: PluginWrap },
+): SchedulingProfile {
   const filters: NamedFilter[] = [];
   const scorers: WeightedScorer[] = [];
   let picker: Picker | undefined;
@@ -229,19 +231,17 @@ function profileOf(
     const instance = made.get(plugin.name);
     const use = { profile: name, weight };
     if (plugin.kind === 'filter') {
-      const filter = identified(plugin, wrap.filter(plugin, instance as Filter, use));
-      filters.push({ name: plugin.name, filter });
+      filters.push({ name: plugin.name, filter: wrap.filter(plugin, instance as Filter, use) });
     } else if (plugin.kind === 'scorer') {
       const both = instance as Scorer & Partial<Filter>;
       if (both.filter !== undefined) {
-        const filter = identified(plugin, wrap.filter(plugin, both as Filter, use));
-        filters.push({ name: plugin.name, filter });
+        filters.push({ name: plugin.name, filter: wrap.filter(plugin, both as Filter, use) });
       }
       const { type } = plugin.definition;
-      const scorer = identified(plugin, wrap.scorer(plugin, both, use));
+      const scorer = wrap.scorer(plugin, both, use);
       scorers.push({ name: plugin.name, type, weight, scorer });
     } else {
-      picker = identified(plugin, wrap.picker(plugin, instance as Picker, use));
+      picker = wrap.picker(plugin, instance as Picker, use);
     }
   }
   invariant(picker !== undefined, `profile ${name} was planned without a picker`);
