@@ -10,7 +10,7 @@ import { registerSchedulerMetrics } from '../journal/metrics/process/scheduler-m
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
 import { startTelemetry, type Telemetry } from '../telemetry/start-telemetry.ts';
-import { startAdminServer } from './admin/admin-server.ts';
+import { type AdminServer, startAdminServer } from './admin/admin-server.ts';
 import { type AdminParts, adminOptions } from './admin-options.ts';
 import { startAutoscaling } from './autoscaling/start-autoscaling.ts';
 import { type RequestReading, requestReading } from './extproc/request-reading.ts';
@@ -28,9 +28,9 @@ import { PromotionControl } from './picker/promotion-control.ts';
 import { registerPool } from './picker/register-metrics.ts';
 import { servingPlan } from './picker/serving-plan.ts';
 import { type StartedPicker, type StartPickerParts, startPicker } from './picker/start-picker.ts';
-import { startWatchers } from './picker/watchers.ts';
+import { startWatchers, type Watchers } from './picker/watchers.ts';
 import { sharedSecret } from './replicas/create-replica.ts';
-import { startTls } from './tls/start-tls.ts';
+import { type ServeTls, startTls } from './tls/start-tls.ts';
 
 export interface Serving {
   readonly extProcPort: number;
@@ -81,19 +81,35 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   logStart(options, { picker, tls, ports });
   return {
     ...ports,
-    stop: async ({ notice } = { notice: true }) => {
-      serving.detach();
-      // Another picker may already lead while requests in flight end here.
-      await Promise.all([drain.run({ notice }), election?.stop()]);
-      await Promise.all([reload?.stop(), endpoints.discovery?.stop(), replica?.stop()]);
-      endpoints.kubernetes?.stop();
-      for (const part of [promotion, router, picker]) part?.stop();
-      for (const part of [process, scaling]) part.stop();
-      await watchers.stop();
-      await Promise.all([admin.stop(), tls.stop(), telemetry?.stop()]);
-      await runtime.network.close();
-    },
+    stop: (how = { notice: true }) =>
+      stopServing({ ...parts, scaling, watchers, admin, telemetry }, how),
   };
+}
+
+interface StopParts
+  extends Pick<AdminParts, 'drain' | 'serving' | 'election' | 'reload' | 'discovery'>,
+    Pick<AdminParts, 'kubernetes' | 'replica' | 'promotion' | 'router' | 'picker' | 'process'>,
+    Pick<AdminParts, 'runtime'> {
+  readonly tls: Pick<ServeTls, 'stop'>;
+  readonly scaling: { stop(): void };
+  readonly watchers: Pick<Watchers, 'stop'>;
+  readonly admin: Pick<AdminServer, 'stop'>;
+  readonly telemetry: Telemetry | undefined;
+}
+
+/** Ends requests first, then what brings the picker news, and at last what tells of it. */
+async function stopServing(parts: StopParts, how: { readonly notice: boolean }): Promise<void> {
+  const { drain, election, reload, discovery, replica } = parts;
+  parts.serving.detach();
+  // Another picker may already lead while requests in flight end here.
+  await Promise.all([drain.run(how), election?.stop()]);
+  await Promise.all([reload?.stop(), discovery?.stop(), replica?.stop()]);
+  parts.kubernetes?.stop();
+  for (const part of [parts.promotion, parts.router, parts.picker]) part?.stop();
+  for (const part of [parts.process, parts.scaling]) part.stop();
+  await parts.watchers.stop();
+  await Promise.all([parts.admin.stop(), parts.tls.stop(), parts.telemetry?.stop()]);
+  await parts.runtime.network.close();
 }
 
 /** Warns of options that may be wrong. Throws ConfigError for those that are. */

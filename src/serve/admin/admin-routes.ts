@@ -83,43 +83,71 @@ const EVENTS = { status: 200, contentType: 'text/event-stream', body: '' } as co
 const READ = ['GET', 'HEAD'];
 const DO = ['POST'];
 
+type Route = readonly [path: string, served: ServedPath];
+
 /** All paths of an admin port. */
-export function routesOf(options: AdminPages): ReadonlyMap<string, ServedPath> {
-  const { metricsPage, ready, documents, slowPages = new Map(), actions = new Map() } = options;
-  const routes = new Map<string, ServedPath>();
-  const read = (path: string, scope: Scope, reply: ServedPath['reply']) =>
-    void routes.set(path, { scope, methods: READ, reply });
-  read('/metrics', 'metrics', async (_query, accept) => ({
-    status: 200,
-    headers: { vary: 'accept' },
-    ...(await metricsPage(accept)),
-  }));
-  read('/healthz', 'open', () => json(200, { ok: true }));
-  read('/readyz', 'open', () => {
-    const readiness = ready();
-    return json(readiness.ok ? 200 : 503, readiness);
-  });
-  for (const [path, document] of documents) {
-    read(path, 'read', (query) => json(200, document(query)));
-  }
-  for (const [path, page] of slowPages) {
-    read(path, 'read', async (query) => ({ ...JSON_PAGE, body: await page(query) }));
-  }
-  for (const [path, { contentType, headers, bytes }] of options.files ?? []) {
-    read(path, 'file', () => ({ status: 200, contentType, headers, body: [bytes()] }));
-  }
-  for (const [path, stream] of options.streams ?? []) {
-    routes.set(path, { scope: 'read', methods: ['GET'], reply: () => ({ ...EVENTS, stream }) });
-  }
-  for (const [path, act] of actions) {
-    routes.set(path, { scope: 'change', methods: DO, reply: (query) => json(200, act(query)) });
-  }
+export function routesOf(pages: AdminPages): ReadonlyMap<string, ServedPath> {
+  const routes = new Map([...statePages(pages), ...readPages(pages), ...filesAndActions(pages)]);
+  return new Map([...routes, ...indexPages(routes)]);
+}
+
+function reading(path: string, scope: Scope, reply: ServedPath['reply']): Route {
+  return [path, { scope, methods: READ, reply }];
+}
+
+/** What monitoring asks for. */
+function statePages({ metricsPage, ready }: AdminPages): readonly Route[] {
+  return [
+    reading('/metrics', 'metrics', async (_query, accept) => ({
+      status: 200,
+      headers: { vary: 'accept' },
+      ...(await metricsPage(accept)),
+    })),
+    reading('/healthz', 'open', () => json(200, { ok: true })),
+    reading('/readyz', 'open', () => {
+      const readiness = ready();
+      return json(readiness.ok ? 200 : 503, readiness);
+    }),
+  ];
+}
+
+/** JSON for those who may read. */
+function readPages({ documents, slowPages = new Map() }: AdminPages): readonly Route[] {
+  return [
+    ...[...documents].map(([path, document]) =>
+      reading(path, 'read', (query) => json(200, document(query))),
+    ),
+    ...[...slowPages].map(([path, page]) =>
+      reading(path, 'read', async (query) => ({ ...JSON_PAGE, body: await page(query) })),
+    ),
+  ];
+}
+
+function filesAndActions({
+  files = new Map(),
+  streams = new Map(),
+  actions = new Map(),
+}: AdminPages): readonly Route[] {
+  return [
+    ...[...files].map(([path, { contentType, headers, bytes }]) =>
+      reading(path, 'file', () => ({ status: 200, contentType, headers, body: [bytes()] })),
+    ),
+    ...[...streams].map(([path, stream]): Route => {
+      return [path, { scope: 'read', methods: ['GET'], reply: () => ({ ...EVENTS, stream }) }];
+    }),
+    ...[...actions].map(([path, act]): Route => {
+      return [path, { scope: 'change', methods: DO, reply: (query) => json(200, act(query)) }];
+    }),
+  ];
+}
+
+/** Pages that list the others. */
+function indexPages(routes: ReadonlyMap<string, ServedPath>): readonly Route[] {
   const paths = [...routes].filter(([, { methods }]) => methods.includes('GET'));
   const listed = namedPaths(paths.map(([path]) => path));
-  for (const path of INDEX) {
-    read(path, 'open', (_query, accept) => ({ status: 200, ...indexPage(listed, accept) }));
-  }
-  return routes;
+  return INDEX.map((path) =>
+    reading(path, 'open', (_query, accept) => ({ status: 200, ...indexPage(listed, accept) })),
+  );
 }
 
 /** The paths that people ask for. The page first, where there is one. */

@@ -44,37 +44,38 @@ export function decisionDocuments(
   recorder: DecisionRecorder,
   router?: Pick<ControlledRouter, 'stayOf'>,
 ): ReadonlyMap<string, (query: URLSearchParams) => unknown> {
-  const { ring, times } = recorder;
   return new Map<string, (query: URLSearchParams) => unknown>([
-    [
-      '/debug/decisions',
-      (query): DecisionList => {
-        const { decisions, ...rest } = listed(ring.segments(), query);
-        const known = times.byId();
-        return {
-          wallMs: recorder.wallMs(),
-          held: ring.stats(),
-          ...rest,
-          decisions: decisions.map((line) => {
-            const found = known.get(line.id);
-            return found === undefined ? line : { ...line, times: found };
-          }),
-          ...refusedSince(recorder, decisions.at(-1), query),
-        };
-      },
-    ],
-    [
-      '/debug/explain',
-      (query): ExplainedRequest => {
-        const id = query.get('id') ?? '';
-        if (id === '')
-          throw new HttpError(400, 'no request is named: ask for /debug/explain?id=<request id>');
-        const found = explainedRequest(id, recorder, router);
-        if (found !== undefined) return found;
-        throw new HttpError(404, unknownText(id, ring.stats().decisions));
-      },
-    ],
+    ['/debug/decisions', (query) => decisionList(recorder, query)],
+    ['/debug/explain', (query) => explanationOf(query.get('id') ?? '', recorder, router)],
   ]);
+}
+
+function decisionList(recorder: DecisionRecorder, query: URLSearchParams): DecisionList {
+  const { ring, times } = recorder;
+  const { decisions, ...rest } = listed(ring.segments(), query);
+  const known = times.byId();
+  return {
+    wallMs: recorder.wallMs(),
+    held: ring.stats(),
+    ...rest,
+    decisions: decisions.map((line) => {
+      const found = known.get(line.id);
+      return found === undefined ? line : { ...line, times: found };
+    }),
+    ...refusedSince(recorder, decisions.at(-1), query),
+  };
+}
+
+function explanationOf(
+  id: string,
+  recorder: DecisionRecorder,
+  router: Pick<ControlledRouter, 'stayOf'> | undefined,
+): ExplainedRequest {
+  if (id === '')
+    throw new HttpError(400, 'no request is named: ask for /debug/explain?id=<request id>');
+  const found = explainedRequest(id, recorder, router);
+  if (found !== undefined) return found;
+  throw new HttpError(404, unknownText(id, recorder.ring.stats().decisions));
 }
 
 function unknownText(id: string, decisions: number): string {

@@ -25,54 +25,83 @@ const NOT_FOUND = 404;
 /** An overloaded server answers this; it does not count as a refusal. */
 const TOO_MANY = 429;
 
+/** Where a Lease is. */
+interface LeaseName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** A Lease of the API group `coordination.k8s.io`. */
-export function kubeLease(
-  access: ApiAccess,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-): LeaseStore {
-  const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
-  const what = `lease ${name} in namespace ${namespace}`;
-  const ask = async (question: ApiQuestion): Promise<V1Lease> => {
-    const api = await connectApi(access);
+export class KubeLease implements LeaseStore {
+  readonly #access: ApiAccess;
+  readonly #name: string;
+  /** The path of all leases of its namespace. */
+  readonly #leases: string;
+  /** For messages. */
+  readonly #what: string;
+  /** Labels and other metadata are written back as they were read. */
+  #metadata: V1ObjectMeta | undefined;
+
+  constructor(access: ApiAccess, { namespace, name }: LeaseName) {
+    this.#access = access;
+    this.#name = name;
+    this.#leases = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
+    this.#what = `lease ${name} in namespace ${namespace}`;
+  }
+
+  async read(): Promise<Lease | undefined> {
+    const path = `${this.#leases}/${this.#name}`;
+    return this.#seen(
+      await this.#ask({ path }).catch((error: unknown) => {
+        if (apiStatusOf(error) === NOT_FOUND) return undefined;
+        throw explained(`read ${this.#what}`, error);
+      }),
+    );
+  }
+
+  async write(record: LeaseRecord, before: Lease | undefined): Promise<Lease | undefined> {
+    const question =
+      before === undefined ? this.#creating(record) : this.#replacing(record, before);
+    return this.#seen(
+      await this.#ask(question).catch((error: unknown) => {
+        const code = apiStatusOf(error);
+        // A lease that was deleted since it was read has changed, too.
+        if (code === CONFLICT || (code === NOT_FOUND && before !== undefined)) return undefined;
+        throw explained(`write ${this.#what}`, error);
+      }),
+    );
+  }
+
+  #creating(record: LeaseRecord): ApiQuestion {
+    const metadata = { name: this.#name };
+    return { path: this.#leases, method: 'POST', body: bodyOf(metadata, record) };
+  }
+
+  /** The API server refuses it if the lease has changed since it was read. */
+  #replacing(record: LeaseRecord, { version: resourceVersion }: Lease): ApiQuestion {
+    const name = this.#name;
+    const metadata = { name, ...this.#metadata, resourceVersion };
+    return { path: `${this.#leases}/${name}`, method: 'PUT', body: bodyOf(metadata, record) };
+  }
+
+  async #ask(question: ApiQuestion): Promise<V1Lease> {
+    const api = await connectApi(this.#access);
     try {
       return JSON.parse(await api.text(question, ANSWER)) as V1Lease;
     } finally {
       api.close();
     }
-  };
-  /** Labels and other metadata are written back as they were read. */
-  let metadata: V1ObjectMeta | undefined;
-  const seen = (lease: V1Lease | undefined): Lease | undefined => {
-    metadata = lease?.metadata;
+  }
+
+  #seen(lease: V1Lease | undefined): Lease | undefined {
+    this.#metadata = lease?.metadata;
     return lease && leaseOf(lease);
-  };
-  return {
-    read: async () =>
-      seen(
-        await ask({ path: `${path}/${name}` }).catch((error: unknown) => {
-          if (apiStatusOf(error) === NOT_FOUND) return undefined;
-          throw explained(`read ${what}`, error);
-        }),
-      ),
-    write: async (record, before) => {
-      const spec = specOf(record);
-      const kind = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
-      const version = before && { resourceVersion: before.version };
-      const body = { ...kind, metadata: Object.assign({ name }, metadata, version), spec };
-      const written =
-        before === undefined
-          ? ask({ path, method: 'POST', body: { ...body, metadata: { name } } })
-          : ask({ path: `${path}/${name}`, method: 'PUT', body });
-      return seen(
-        await written.catch((error: unknown) => {
-          const code = apiStatusOf(error);
-          // A lease that was deleted since it was read has changed, too.
-          if (code === CONFLICT || (code === NOT_FOUND && before !== undefined)) return undefined;
-          throw explained(`write ${what}`, error);
-        }),
-      );
-    },
-  };
+  }
+}
+
+function bodyOf(metadata: V1ObjectMeta, record: LeaseRecord): object {
+  const kind = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
+  return { ...kind, metadata, spec: specOf(record) };
 }
 
 /** The fields of the API: times are text with microseconds. */

@@ -3,7 +3,7 @@ import type { PoolName } from '../../endpoints/discovery/kubernetes/pool/pool-so
 import type { Clock, Random } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import { Gauge, type Registry } from '../../runtime/prom-client.ts';
-import { kubeLease } from './kube-lease.ts';
+import { KubeLease } from './kube-lease.ts';
 import { type ElectionTiming, LeaderElection } from './leader-election.ts';
 
 export interface ElectionOptions {
@@ -25,7 +25,7 @@ export function startElection(options: ElectionOptions): LeaderElection {
   const { access, pool, identity, timing, clock, random, registry, log } = options;
   const lease = `epp-${pool.namespace}-${pool.name}.llm-d.ai`;
   const election = new LeaderElection({
-    store: kubeLease(access, { namespace: pool.namespace, name: lease }),
+    store: new KubeLease(access, { namespace: pool.namespace, name: lease }),
     identity,
     timing,
     clock,

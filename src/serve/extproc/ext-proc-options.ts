@@ -1,6 +1,7 @@
 import type { RequestRules } from '../../endpoints/rewrites/request-rules.ts';
 import type { ExtProcServerOptions } from '../../extproc/server/ext-proc-server.ts';
 import type { ObserverSessionOptions } from '../../extproc/session/observer-session.ts';
+import type { SessionOptions } from '../../extproc/session/session.ts';
 import type { SessionSettings } from '../../extproc/session/session-rules.ts';
 import type { RoutingErrorCode } from '../../framework/error.ts';
 import type { Router } from '../../framework/routing.ts';
@@ -50,31 +51,8 @@ export interface ExtProcParts extends RequestReading {
 /** Options of the ext_proc server. */
 export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtProcServerOptions {
   const { log, listen, requests, observe = false } = options;
-  const { registry } = parts.metrics;
-  const reading = { router: parts.picker, ...servedReaders(options, parts) };
-  const warn = limitedWarnings(log, parts.clock);
-  const refused = limitedLines(log.info.bind(log), parts.clock, REFUSED_LINES);
-  const session: ExtProcServerOptions['session'] = {
-    ...reading,
-    router: parts.router,
-    respond: localAnswers(parts.picker),
-    answersEndpointOnly: () => parts.picker.observers().some(answersEndpointOnly),
-    ...sessionSettings(requests),
-    follow: parts.telemetry?.follow,
-    onFault: (error, about) => {
-      parts.live.onRefused();
-      log.error({ err: error, ...about }, 'a request failed in the picker and got status 500');
-    },
-    onRefused: (error, request, about) => {
-      const { code, sentence } = error;
-      parts.live.onRefused();
-      parts.metrics.countError(code, request);
-      const model = request?.rewrite?.requestedModel ?? request?.model;
-      parts.recorder?.refusals.add({ error, model, requestId: about.requestId ?? '' });
-      refused({ code, sentence, ...(model && { model }), ...about }, 'request refused');
-      if (WARNED_REFUSALS.has(code)) warn({ code, sentence }, `requests are refused: ${code}`);
-    },
-  };
+  const { picker, metrics } = parts;
+  const reading = { router: picker, ...servedReaders(options, parts) };
   return {
     host: listen.host,
     port: listen.extProcPort,
@@ -83,16 +61,43 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
     onClientFault: parts.tls.onClientFault,
     messageBytesMax: requests.bodyBytesMax,
     limits: requests.limits,
-    times: streamTimes(parts.metrics, options.metrics.grpcStreamMetrics),
+    times: streamTimes(metrics, options.metrics.grpcStreamMetrics),
     clock: parts.clock,
     session: observe
-      ? {
-          observer: {
-            ...reading,
-            ...observerCallbacks(parts.picker, registry, log),
-          },
-        }
-      : session,
+      ? { observer: { ...reading, ...observerCallbacks(picker, metrics.registry, log) } }
+      : {
+          ...reading,
+          router: parts.router,
+          respond: localAnswers(picker),
+          answersEndpointOnly: () => picker.observers().some(answersEndpointOnly),
+          ...sessionSettings(requests),
+          follow: parts.telemetry?.follow,
+          ...troubleCallbacks(log, parts),
+        },
+  };
+}
+
+/** Requests that are refused or fail here: the live page, metrics, explanations and the log. */
+function troubleCallbacks(
+  log: Log,
+  { metrics, live, recorder, clock }: ExtProcParts,
+): Pick<SessionOptions, 'onFault' | 'onRefused'> {
+  const warn = limitedWarnings(log, clock);
+  const refused = limitedLines(log.info.bind(log), clock, REFUSED_LINES);
+  return {
+    onFault: (error, about) => {
+      live.onRefused();
+      log.error({ err: error, ...about }, 'a request failed in the picker and got status 500');
+    },
+    onRefused: (error, request, about) => {
+      const { code, sentence } = error;
+      live.onRefused();
+      metrics.countError(code, request);
+      const model = request?.rewrite?.requestedModel ?? request?.model;
+      recorder?.refusals.add({ error, model, requestId: about.requestId ?? '' });
+      refused({ code, sentence, ...(model && { model }), ...about }, 'request refused');
+      if (WARNED_REFUSALS.has(code)) warn({ code, sentence }, `requests are refused: ${code}`);
+    },
   };
 }
 

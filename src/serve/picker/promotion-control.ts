@@ -9,7 +9,11 @@ import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { JournalSubscriber } from '../../picker/events/journal.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { Canary } from '../../promotion/canary.ts';
-import { Promotion, type PromotionStatus } from '../../promotion/promotion.ts';
+import {
+  type ChallengerControl,
+  Promotion,
+  type PromotionStatus,
+} from '../../promotion/promotion.ts';
 import {
   type PromotionRule,
   promotionRule,
@@ -44,27 +48,9 @@ export class PromotionControl {
   }
 
   start(picker: EndpointPicker, shadows: readonly Shadow[]): Promotion {
-    const { plans, rule, clock, log } = this.#options;
-    const canary = this.#canary;
-    const onThrown = (request: InferenceRequest, error: unknown): void => {
-      canary.fallBack(request);
-      this.#promotion?.fail(`its scheduler threw: ${messageOf(error)}`);
-    };
+    const { rule, clock, log } = this.#options;
     this.#promotion = new Promotion({
-      challenger: {
-        start: (name) => {
-          const plan = plans.get(name);
-          if (plan === undefined) throw new HttpError(404, unknownShadow(name, [...plans.keys()]));
-          picker.challenge(plan, { name, takes: canary.takes, onThrown });
-          canary.begin();
-        },
-        setShare: (percent) => canary.setShare(percent),
-        withdraw: () => {
-          canary.setShare(undefined);
-          picker.withdraw();
-        },
-        outcomes: () => canary.outcomes(),
-      },
+      challenger: this.#challengerOf(picker),
       evidenceOf: (name) => evidenceFrom(shadows.find((shadow) => shadow.status().name === name)),
       rule,
       clock,
@@ -79,6 +65,30 @@ export class PromotionControl {
         ),
     });
     return this.#promotion;
+  }
+
+  /** Lets the plan of a shadow decide in the picker. */
+  #challengerOf(picker: EndpointPicker): ChallengerControl {
+    const { plans } = this.#options;
+    const canary = this.#canary;
+    const onThrown = (request: InferenceRequest, error: unknown): void => {
+      canary.fallBack(request);
+      this.#promotion?.fail(`its scheduler threw: ${messageOf(error)}`);
+    };
+    return {
+      start: (name) => {
+        const plan = plans.get(name);
+        if (plan === undefined) throw new HttpError(404, unknownShadow(name, [...plans.keys()]));
+        picker.challenge(plan, { name, takes: canary.takes, onThrown });
+        canary.begin();
+      },
+      setShare: (percent) => canary.setShare(percent),
+      withdraw: () => {
+        canary.setShare(undefined);
+        picker.withdraw();
+      },
+      outcomes: () => canary.outcomes(),
+    };
   }
 }
 

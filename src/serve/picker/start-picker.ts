@@ -56,42 +56,16 @@ export interface StartedPicker {
 
 /** Starts the decision core with the real clock and network, and its subscribers. */
 export function startPicker(options: ServeOptions, parts: StartPickerParts): StartedPicker {
-  const { seed, runtime, metrics, promotionControl } = parts;
-  const { log } = options;
+  const { seed, runtime } = parts;
   const { shadows = [], shadowPlans } = options.shadowing;
   const plan = servingPlan(options.plan, options.pool.capacityPart);
-  const { clock } = runtime;
-  const live = new LiveCounts(clock);
+  const live = new LiveCounts(runtime.clock);
   const { router, replica } = startRouter(options, parts);
   const scaled = (): ScaledParts => ({ picker: started.picker, router, replica });
-  const headroom = createHeadroom(options.autoscaling, clock, plan, scaled);
+  const headroom = createHeadroom(options.autoscaling, runtime.clock, plan, scaled);
+  const observing = { plan, live, router, replica, headroom };
   const start = (capture?: CaptureRecorder): EndpointPicker =>
-    new EndpointPicker({
-      plan,
-      runtime: {
-        ...runtime,
-        clock: capture === undefined ? runtime.clock : inMicroseconds(runtime.clock),
-        network: countPolls(runtime.network, metrics, 'metrics-data-source'),
-      },
-      subscribers: [
-        ...(capture === undefined ? [] : [capture]),
-        ...reportingSubscribers(plan, parts),
-        router.observer,
-        live,
-        headroom,
-        ...(promotionControl?.subscribers ?? []),
-        ...(replica === undefined ? [] : [replica.subscriber]),
-      ],
-      checkPlugins: (plugins) => checkReporters(options.listen, plugins),
-      elsewhereObservers: [router.elsewhereObserver, headroom.elsewhereObserver],
-      wrapPlugin: timedPlugins(metrics, runtime.clock),
-      stopwatch: runtime.clock,
-      schedulerRuntime: runtime,
-      reservations: reservationsOf(options),
-      onEjection: (change) => logEjection(change, log),
-      onFault: ({ error, ...fault }) =>
-        log.error({ ...fault, err: error }, 'a plugin failed; requests go on without it'),
-    });
+    new EndpointPicker(pickerOptions(options, parts, { ...observing, capture }));
   const isCaptured = options.recording.capture !== undefined || shadows.length > 0;
   const started = isCaptured
     ? startCapture({ plan, shadows: shadowPlans, seed, isShared: replica !== undefined }, start)
@@ -99,6 +73,52 @@ export function startPicker(options: ServeOptions, parts: StartPickerParts): Sta
   router.attach(started.picker);
   router.configure(plan.flowControl);
   return { ...started, router, live, replica, headroom };
+}
+
+type Observing = Omit<StartedPicker, 'picker'> & { readonly plan: PickerPlan };
+
+function pickerOptions(
+  options: ServeOptions,
+  parts: StartPickerParts,
+  observing: Observing,
+): EndpointPickerOptions {
+  const { log } = options;
+  const { runtime, metrics } = parts;
+  const { plan, router, headroom, capture } = observing;
+  return {
+    plan,
+    runtime: {
+      ...runtime,
+      clock: capture === undefined ? runtime.clock : inMicroseconds(runtime.clock),
+      network: countPolls(runtime.network, metrics, 'metrics-data-source'),
+    },
+    subscribers: subscribersOf(parts, observing),
+    checkPlugins: (plugins) => checkReporters(options.listen, plugins),
+    elsewhereObservers: [router.elsewhereObserver, headroom.elsewhereObserver],
+    wrapPlugin: timedPlugins(metrics, runtime.clock),
+    stopwatch: runtime.clock,
+    schedulerRuntime: runtime,
+    reservations: reservationsOf(options),
+    onEjection: (change) => logEjection(change, log),
+    onFault: ({ error, ...fault }) =>
+      log.error({ ...fault, err: error }, 'a plugin failed; requests go on without it'),
+  };
+}
+
+/** What learns of each decision, in the order in which it is called. */
+function subscribersOf(
+  parts: StartPickerParts,
+  { plan, capture, router, live, headroom, replica }: Observing,
+): readonly JournalSubscriber[] {
+  return [
+    ...(capture === undefined ? [] : [capture]),
+    ...reportingSubscribers(plan, parts),
+    router.observer,
+    live,
+    headroom,
+    ...(parts.promotionControl?.subscribers ?? []),
+    ...(replica === undefined ? [] : [replica.subscriber]),
+  ];
 }
 
 /** What explains, traces and counts decisions. */

@@ -40,7 +40,7 @@ export interface TlsParts {
  * cannot be used, and the system's error for files that cannot be read.
  */
 export async function startTls(options: TlsOptions, parts: TlsParts): Promise<ServeTls> {
-  const { insecure, clientCaFile } = options;
+  const { clientCaFile } = options;
   // The reference's flag is empty where there is no certificate.
   const certPath = options.certPath || undefined;
   const settings = {
@@ -48,19 +48,8 @@ export async function startTls(options: TlsOptions, parts: TlsParts): Promise<Se
     ciphers: ciphersOf(options.tlsCipherSuites),
   };
   const onClientFault = clientFaultLog(parts);
-  if (insecure) {
-    if (clientCaFile !== undefined) {
-      const message = 'cannot be used with --insecure: without TLS clients have no certificate';
-      throw new ConfigError('command line', [{ path: '--client-ca-file', message }]);
-    }
-    if (certPath !== undefined) {
-      const message = '--cert-path has no effect: with --insecure ext_proc is served without TLS';
-      parts.log.warn({ certPath }, message);
-    }
-    const none = (): undefined => undefined;
-    const nothing = { lastError: none, invalidity: none, stop: () => Promise.resolve() };
-    return { credentials: 'plaintext', onClientFault, description: 'none', ...nothing };
-  }
+  if (options.insecure)
+    return { onClientFault, ...plaintext({ certPath, clientCaFile }, parts.log) };
   const made = certPath === undefined ? await selfSignedCertificate() : undefined;
   const read = (): TlsContext => ({
     ...settings,
@@ -79,4 +68,22 @@ export async function startTls(options: TlsOptions, parts: TlsParts): Promise<Se
     description: `${certificate}${clients}, ${settings.minVersion ?? 'TLSv1.2'} or newer`,
     ...following,
   };
+}
+
+/** Without TLS. Throws ConfigError for authorities of clients, and warns of a certificate. */
+function plaintext(
+  { certPath, clientCaFile }: Pick<TlsOptions, 'certPath' | 'clientCaFile'>,
+  log: Log,
+): Omit<ServeTls, 'onClientFault'> {
+  if (clientCaFile !== undefined) {
+    const message = 'cannot be used with --insecure: without TLS clients have no certificate';
+    throw new ConfigError('command line', [{ path: '--client-ca-file', message }]);
+  }
+  if (certPath !== undefined) {
+    const message = '--cert-path has no effect: with --insecure ext_proc is served without TLS';
+    log.warn({ certPath }, message);
+  }
+  const none = (): undefined => undefined;
+  const nothing = { lastError: none, invalidity: none, stop: () => Promise.resolve() };
+  return { credentials: 'plaintext', description: 'none', ...nothing };
 }

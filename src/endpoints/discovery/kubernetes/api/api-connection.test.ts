@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openAccess } from '../../../../../test/support/kubernetes/open-access.ts';
 import { kubernetesReview } from '../../../../serve/admin/kubernetes-review.ts';
-import { kubeLease } from '../../../../serve/election/kube-lease.ts';
+import { KubeLease } from '../../../../serve/election/kube-lease.ts';
 import type { ApiAccess } from './api-access.ts';
 import { connectApi } from './api-connection.ts';
 
@@ -136,7 +136,7 @@ describe('what an API server answers', () => {
 
   it('[V347] about a Lease or a token is bounded, and an error where it is longer', async () => {
     const access = await answering(endless);
-    await expect(kubeLease(access, LEASE).read()).rejects.toThrow(
+    await expect(new KubeLease(access, LEASE).read()).rejects.toThrow(
       'cannot read lease l in namespace n: an answer of more than 1048576 bytes',
     );
     await expect(kubernetesReview(access)('t')).rejects.toThrow(
@@ -161,7 +161,7 @@ describe('what an API server answers', () => {
       leaseTransitions: [],
     };
     const access = await answeringJson({ metadata: { resourceVersion: '3' }, spec });
-    expect(await kubeLease(access, LEASE).read()).toEqual({
+    expect(await new KubeLease(access, LEASE).read()).toEqual({
       version: '3',
       holder: '',
       durationSeconds: 0,
