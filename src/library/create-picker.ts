@@ -126,29 +126,14 @@ export interface EmbeddedPicker {
 /** A picker with these plugin types. Throws ConfigError when the configuration cannot be run. */
 export function createPickerFrom(
   catalogue: PluginCatalogue,
-  {
-    config = 'default',
-    seed = randomSeed(),
-    clock = nodeClock(),
-    observers = [],
-    onFault = warnOfFault,
-    replica: shared,
-    schedulerNetwork,
-  }: EmbeddedPickerOptions = {},
+  { config = 'default', ...given }: EmbeddedPickerOptions = {},
 ): EmbeddedPicker {
+  const { seed = randomSeed(), clock = nodeClock(), observers = [], onFault = warnOfFault } = given;
+  const { replica: shared, schedulerNetwork } = given;
   const plan = planOf(catalogue, config);
   const secret = randomSecret();
-  const options = {
-    plan,
-    seed,
-    clock,
-    observers,
-    onFault,
-    replica: shared,
-    secret,
-    schedulerNetwork,
-  };
-  const { picker, router, replica } = startCore(options);
+  const chosen = { plan, seed, clock, observers, onFault, secret };
+  const { picker, router, replica } = startCore({ ...chosen, replica: shared, schedulerNetwork });
   const readRequest = requestReader(plan, secret);
   let isStopped = false;
   const read: typeof readRequest = (request) => {
