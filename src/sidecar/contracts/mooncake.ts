@@ -22,21 +22,12 @@ export const RANK_HEADER = 'x-data-parallel-rank';
  * computes the prompt, which the bootstrap server of the prefilling pod knows.
  */
 export function mooncakeContract(bootstrapPort: number, query: BootstrapQuery): KvContract {
-  const known = new Map<string, readonly Rank[]>();
-
-  async function ranksOf(prefiller: string, bootstrap: string, signal: AbortSignal) {
-    const found = known.get(prefiller);
-    if (found !== undefined) return found;
-    const ranks = ranksIn(await query(bootstrap, signal));
-    if (known.size >= SERVERS_MAX) known.delete([...known.keys()][0] ?? '');
-    known.set(prefiller, ranks);
-    return ranks;
-  }
+  const known = new KnownRanks(query);
 
   async function legsOf({ body, api, prefiller, signal }: Asked): Promise<Legs> {
     const host = prefiller.slice(0, prefiller.lastIndexOf(':'));
     const bootstrap = `${host}:${bootstrapPort}`;
-    const ranks = await ranksOf(prefiller, bootstrap, signal);
+    const ranks = await known.of(prefiller, bootstrap, signal);
     const chosen = ranks[randomInt(ranks.length)];
     if (chosen === undefined) throw new Error(`${hostOf(prefiller)} has no ranks`);
     const transfer = { transfer_id: `xfer-${randomUUID()}` };
@@ -65,8 +56,31 @@ export function mooncakeContract(bootstrapPort: number, query: BootstrapQuery): 
     countsCached: false,
     legsOf,
     // An engine that has started again has another id.
-    forget: (prefiller) => void known.delete(prefiller),
+    forget: (prefiller) => known.forget(prefiller),
   };
+}
+
+/** The ranks of prefilling servers, as their bootstrap servers have named them once. */
+class KnownRanks {
+  readonly #known = new Map<string, readonly Rank[]>();
+  readonly #query: BootstrapQuery;
+
+  constructor(query: BootstrapQuery) {
+    this.#query = query;
+  }
+
+  async of(prefiller: string, bootstrap: string, signal: AbortSignal): Promise<readonly Rank[]> {
+    const found = this.#known.get(prefiller);
+    if (found !== undefined) return found;
+    const ranks = ranksIn(await this.#query(bootstrap, signal));
+    if (this.#known.size >= SERVERS_MAX) this.#known.delete([...this.#known.keys()][0] ?? '');
+    this.#known.set(prefiller, ranks);
+    return ranks;
+  }
+
+  forget(prefiller: string): void {
+    this.#known.delete(prefiller);
+  }
 }
 
 /** Throws where the bootstrap server names no engine. */

@@ -3,7 +3,7 @@ import { cachedTokensIn, withCachedTokens } from '../answers/cached-tokens.ts';
 import type { EngineAnswer } from '../answers/engine-answer.ts';
 import { memberObject, TurnsReader } from '../body/read-in-turns.ts';
 import { Refusal } from '../body/refusal.ts';
-import type { Asked, Legs } from '../contracts/kv-contract.ts';
+import type { Asked, Leg, Legs } from '../contracts/kv-contract.ts';
 import { HIT_THRESHOLD } from '../contracts/shared-storage.ts';
 import type { Exchange } from '../exchange/sidecar-parts.ts';
 import { UNCOMPRESSED } from '../servers/post-json.ts';
@@ -28,10 +28,8 @@ export async function prefilledElsewhere(
   const { contract, metrics } = exchange;
   const { body, prefiller, signal } = asked;
   if (contract.decodesFirst && body.member(HIT_THRESHOLD) !== undefined) {
-    const cached = await answeredFromCache(
-      await forward({ body: body.pieces, headers: UNCOMPRESSED }, exchange),
-      exchange,
-    );
+    const first = await forward({ body: body.pieces, headers: UNCOMPRESSED }, exchange);
+    const cached = await answeredFromCache(first, exchange);
     if (cached !== undefined) return cached;
   }
   metrics.onApart();
@@ -75,35 +73,19 @@ async function oneAfterTheOther(
   exchange: Exchange,
   here: ComputeHere,
 ): Promise<EngineAnswer | undefined> {
-  const { options, contract, bounds, signal } = exchange;
+  const { options, contract } = exchange;
   const { prefiller, api } = asked;
-  const { clock } = options;
-  const time = { clock, limitMs: bounds.prefillTimeoutMs, signal, what: 'did not answer' };
-  const inTurns = new TurnsReader(signal);
-  let cached: number;
-  let leg: Legs['prefill'];
+  let prefilled: Prefilled;
   try {
-    const answer = await within(time, (own) =>
-      postWithRetries(
-        {
-          server: prefiller,
-          leg: legs.prefill,
-          legAgain: legs.prefillAgain ?? legs.prefill,
-          signal: own,
-        },
-        exchange,
-      ),
-    );
-    leg = legs.decode(await memberObject(answer, 'kv_transfer_params', inTurns));
-    cached = contract.countsCached ? await cachedTokensIn(answer, api, inTurns) : 0;
+    prefilled = await prefill(asked, legs, exchange);
   } catch (error) {
     return leave(error, prefiller, exchange);
   }
   onPrefilled();
-  const decodedSince = clock.now();
+  const decodedSince = options.clock.now();
   let decoded: EngineAnswer;
   try {
-    decoded = await decode(leg, api, exchange);
+    decoded = await decode(prefilled.leg, api, exchange);
   } catch (error) {
     // What the prefilling server has answered has no room; without it the request has.
     if (error instanceof Refusal) return leave(error, prefiller, exchange);
@@ -113,6 +95,33 @@ async function oneAfterTheOther(
     contract.forget?.(prefiller);
     return fallBackToHere(decoded, exchange, here);
   }
-  const passed = contract.countsCached ? withCachedTokens(decoded, api, cached) : decoded;
+  const passed = contract.countsCached ? withCachedTokens(decoded, api, prefilled.cached) : decoded;
   return { ...passed, decodedSince };
+}
+
+interface Prefilled {
+  /** The request that the engine gets next. */
+  readonly leg: Leg;
+  /** The tokens of the prompt that the prefilling server had cached, where they are counted. */
+  readonly cached: number;
+}
+
+/** Rejects where the prefilling server does not answer, or without what the engine needs. */
+async function prefill(
+  { prefiller, api }: Asked,
+  legs: Legs,
+  exchange: Exchange,
+): Promise<Prefilled> {
+  const { options, contract, bounds, signal } = exchange;
+  const limit = { clock: options.clock, limitMs: bounds.prefillTimeoutMs };
+  const { prefill: leg, prefillAgain: legAgain = leg } = legs;
+  const inTurns = new TurnsReader(signal);
+  const answer = await within({ ...limit, signal, what: 'did not answer' }, (own) =>
+    postWithRetries({ server: prefiller, leg, legAgain, signal: own }, exchange),
+  );
+  const transfer = await memberObject(answer, 'kv_transfer_params', inTurns);
+  return {
+    leg: legs.decode(transfer),
+    cached: contract.countsCached ? await cachedTokensIn(answer, api, inTurns) : 0,
+  };
 }

@@ -97,45 +97,56 @@ function asks(headers: IncomingHttpHeaders): boolean {
   return TRUE.has(String(headers[SPECULATIVE_PREFILL_HEADER] ?? '').trim());
 }
 
+/** Has the servers that will answer the next turn compute the prompt. */
 async function send(
   body: JsonObject,
-  { api, prefiller }: Turn,
-  { upstreams, engine, contract }: Exchange,
+  turn: Turn,
+  exchange: Exchange,
   signal: AbortSignal,
 ): Promise<void> {
+  const { prefiller } = turn;
+  if (prefiller === undefined) await post('decoder', exchange.engine, { body, signal }, exchange);
+  else if (exchange.contract.name !== 'sglang') {
+    await post('prefiller', prefiller, { body, signal }, exchange);
+  } else await sendToBoth(body, { ...turn, prefiller }, exchange, signal);
+}
+
+/** SGLang's prefilling server waits for a decoding one. */
+async function sendToBoth(
+  body: JsonObject,
+  { api, prefiller }: Turn & { readonly prefiller: string },
+  exchange: Exchange,
+  signal: AbortSignal,
+): Promise<void> {
+  const { contract, engine } = exchange;
+  const legs = await contract.legsOf({ body, api, prefiller, kvSource: undefined, signal });
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
-  const post = (
-    role: 'prefiller' | 'decoder',
-    server: string,
-    sent: JsonObject,
-  ): Promise<JsonObject> =>
-    postJson(upstreams, role, {
-      server,
-      path: CHAT_PATH,
-      headers: {},
-      body: sent.pieces,
-      signal: either,
-    });
-  if (prefiller === undefined) {
-    await post('decoder', engine, body);
-    return;
-  }
-  if (contract.name !== 'sglang') {
-    await post('prefiller', prefiller, body);
-    return;
-  }
-  // SGLang's prefilling server waits for a decoding one.
-  const legs = await contract.legsOf({ body, api, prefiller, kvSource: undefined, signal });
+  const decode = legs.decode(undefined);
   try {
     await Promise.all([
-      post('prefiller', prefiller, legs.prefill.body),
-      post('decoder', engine, legs.decode(undefined).body),
+      post('prefiller', prefiller, { body: legs.prefill.body, signal: either }, exchange),
+      post('decoder', engine, { body: decode.body, signal: either }, exchange),
     ]);
   } finally {
     // Where one has failed, the other would wait for it.
     stop.abort();
   }
+}
+
+function post(
+  role: 'prefiller' | 'decoder',
+  server: string,
+  { body, signal }: { readonly body: JsonObject; readonly signal: AbortSignal },
+  { upstreams }: Exchange,
+): Promise<JsonObject> {
+  return postJson(upstreams, role, {
+    server,
+    path: CHAT_PATH,
+    headers: {},
+    body: body.pieces,
+    signal,
+  });
 }
 
 /**
