@@ -48,8 +48,6 @@ export function metricsSubscriber(
     onFirstToken(routed, at) {
       const entry = open.get(routed);
       if (entry === undefined || entry.firstTokenAt !== undefined) return;
-      entry.firstTokenAt = at;
-      entry.lastTokenAt = at;
       recordFirstToken(entry, at, seenTraceOf(routed.request));
     },
     onToken: (routed, at) => recordToken(open.get(routed), at),
@@ -60,10 +58,9 @@ export function metricsSubscriber(
     onDone(routed, at, outcome, usage, responseBytes) {
       const entry = open.delete(routed);
       if (entry === undefined) return;
-      recordEnd(entry, outcome);
+      recordEnd(entry, outcome, responseBytes);
       const seen = seenTraceOf(routed.request);
       if (outcome === 'completed') recordTimes(entry, { at, usage, seen });
-      if (responseBytes !== undefined) entry.series.responseBytes.observe(responseBytes);
       if (usage === undefined) return;
       recordTokens(entry.series, usage);
       recordPrediction(metrics, routed, usage);
@@ -92,11 +89,10 @@ function recordRouted({ requests, decisions }: PickerMetrics, routed: Routed): M
   };
 }
 
-function recordFirstToken(
-  { series, routed, streams }: MeasuredRequest,
-  at: Millis,
-  seen: SeenTrace | undefined,
-): void {
+function recordFirstToken(entry: MeasuredRequest, at: Millis, seen: SeenTrace | undefined): void {
+  entry.firstTokenAt = at;
+  entry.lastTokenAt = at;
+  const { series, routed, streams } = entry;
   const { streamingTtftSeconds, wholeTtftSeconds } = series;
   const tally = streams ? streamingTtftSeconds : wholeTtftSeconds;
   tally.observe(secondsSinceArrival(routed, at), seen);
@@ -162,9 +158,14 @@ function recordPrediction(
   decisions.reportedCachedTokens.value += usage.cachedTokens;
 }
 
-function recordEnd({ series, bodyBytes }: MeasuredRequest, outcome: Outcome): void {
+function recordEnd(
+  { series, bodyBytes }: MeasuredRequest,
+  outcome: Outcome,
+  responseBytes: number | undefined,
+): void {
   series.running.value -= 1;
   series.requestBytes.observe(bodyBytes);
+  if (responseBytes !== undefined) series.responseBytes.observe(responseBytes);
   if (outcome === 'failed') series.error(MODEL_SERVER_ERROR).value += 1;
   if (outcome === 'aborted') series.aborted.value += 1;
 }

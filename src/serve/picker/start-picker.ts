@@ -5,7 +5,7 @@ import type { CaptureRecorder } from '../../journal/capture/capture-recorder.ts'
 import { inMicroseconds, startCapture } from '../../journal/capture/start-capture.ts';
 import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
 import type { Headroom } from '../../journal/headroom/headroom.ts';
-import { latencySubscriber } from '../../journal/metrics/answers/latency-metrics.ts';
+import { LatencySubscriber } from '../../journal/metrics/answers/latency-metrics.ts';
 import { predictionSubscriber } from '../../journal/metrics/answers/prediction-metrics.ts';
 import { disaggregationSubscriber } from '../../journal/metrics/decisions/disaggregation-metrics.ts';
 import { filterSubscriber } from '../../journal/metrics/decisions/filter-metrics.ts';
@@ -133,7 +133,7 @@ function reportingSubscribers(
     disaggregationSubscriber(metrics, plan),
     filterSubscriber(metrics, plan),
     predictionSubscriber(metrics),
-    latencySubscriber(metrics, plan),
+    new LatencySubscriber(metrics, plan),
   ];
 }
 

@@ -6,7 +6,7 @@ import { RoutingError } from '../../../src/framework/error.ts';
 import type { Usage } from '../../../src/framework/observer.ts';
 import type { InferenceRequest } from '../../../src/framework/request.ts';
 import type { Placement, RoutedRequest } from '../../../src/framework/routing.ts';
-import { latencySubscriber } from '../../../src/journal/metrics/answers/latency-metrics.ts';
+import { LatencySubscriber } from '../../../src/journal/metrics/answers/latency-metrics.ts';
 import { predictionSubscriber } from '../../../src/journal/metrics/answers/prediction-metrics.ts';
 import { disaggregationSubscriber } from '../../../src/journal/metrics/decisions/disaggregation-metrics.ts';
 import { filterSubscriber } from '../../../src/journal/metrics/decisions/filter-metrics.ts';
@@ -101,7 +101,7 @@ class WholePicker {
         disaggregationSubscriber(metrics, plan),
         filterSubscriber(metrics, plan),
         predictionSubscriber(metrics),
-        latencySubscriber(metrics, plan),
+        new LatencySubscriber(metrics, plan),
         this.#router.observer,
       ],
       onEjection: ({ endpoint, ejected }) => this.#saw(`${endpoint.id} ejected ${ejected?.reason}`),

@@ -1,4 +1,4 @@
-import type { Routed } from '../../../framework/observer.ts';
+import type { Outcome, Routed, Usage } from '../../../framework/observer.ts';
 import { RequestMap } from '../../../framework/request-map.ts';
 import type { Millis } from '../../../framework/runtime.ts';
 import type { JournalSubscriber } from '../../../picker/events/journal.ts';
@@ -6,7 +6,7 @@ import type { PickerPlan } from '../../../picker/plan/picker-plan.ts';
 import type { PickerMetrics } from '../metrics.ts';
 import { DURATION_SECONDS, TPOT_SECONDS } from '../page/bucket-bounds.ts';
 import { formerNamesOn } from '../page/deprecated-names.ts';
-import { counters, eppPage, gauges, histograms } from '../page/family.ts';
+import { counters, eppPage, type Family, gauges, histograms } from '../page/family.ts';
 import { createNameCap } from '../page/name-cap.ts';
 import type { Cell, Tally } from '../page/tally.ts';
 
@@ -33,46 +33,54 @@ interface LatencySeries {
  * configuration names the reference's plugin for them. `inference_request_metric` has the figures
  * of the last request.
  */
-export function latencySubscriber(metrics: PickerMetrics, plan: PickerPlan): JournalSubscriber {
-  const make = latencyFamilies(metrics);
-  const models = createNameCap(MODELS_MAX);
-  const all = new Map<string, LatencySeries>();
-  const firstTokens = new RequestMap<Millis>();
-  let plugin = producerOf(plan);
+export class LatencySubscriber implements JournalSubscriber {
+  readonly #families: LatencyFamilies;
+  readonly #models = createNameCap(MODELS_MAX);
+  readonly #all = new Map<string, LatencySeries>();
+  readonly #firstTokens = new RequestMap<Millis>();
+  /** The name of the reference's plugin; undefined where the configuration has none. */
+  #plugin: string | undefined;
 
-  function seriesOf({ request: { model: targetModel, rewrite } }: Routed): LatencySeries {
-    const target = models.admit(targetModel);
-    const model = models.admit(rewrite?.requestedModel ?? targetModel);
-    const key = `${model}\n${target}`;
-    const series = all.get(key) ?? make(plugin ?? PRODUCER, model, target);
-    all.set(key, series);
-    return series;
+  constructor(metrics: PickerMetrics, plan: PickerPlan) {
+    this.#families = latencyFamilies(metrics);
+    this.#plugin = producerOf(plan);
   }
 
-  return {
-    onRouted(routed) {
-      if (plugin === undefined) return;
-      const { ttft, tpot } = seriesOf(routed);
-      predict(ttft, routed.expectedTtftMs, routed.request.ttftSloMs);
-      predict(tpot, routed.expectedTpotMs, routed.request.tpotSloMs);
-    },
-    onFirstToken(routed, at) {
-      if (plugin === undefined) return;
-      firstTokens.set(routed, at);
-      const ttftMs = at - routed.at + (routed.heldMs ?? 0);
-      see(seriesOf(routed).ttft, ttftMs, routed.request.ttftSloMs);
-    },
-    onDone(routed, at, outcome, usage) {
-      const firstTokenAt = firstTokens.delete(routed);
-      if (firstTokenAt === undefined) return;
-      const after = (usage?.completionTokens ?? 0) - 1;
-      if (outcome !== 'completed' || after < 1) return;
-      see(seriesOf(routed).tpot, (at - firstTokenAt) / after, routed.request.tpotSloMs);
-    },
-    onAdopted: (next) => {
-      plugin = producerOf(next);
-    },
-  };
+  onRouted(routed: Routed): void {
+    if (this.#plugin === undefined) return;
+    const { ttft, tpot } = this.#seriesOf(routed);
+    predict(ttft, routed.expectedTtftMs, routed.request.ttftSloMs);
+    predict(tpot, routed.expectedTpotMs, routed.request.tpotSloMs);
+  }
+
+  onFirstToken(routed: Routed, at: Millis): void {
+    if (this.#plugin === undefined) return;
+    this.#firstTokens.set(routed, at);
+    const ttftMs = at - routed.at + (routed.heldMs ?? 0);
+    see(this.#seriesOf(routed).ttft, ttftMs, routed.request.ttftSloMs);
+  }
+
+  onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
+    const firstTokenAt = this.#firstTokens.delete(routed);
+    if (firstTokenAt === undefined) return;
+    const after = (usage?.completionTokens ?? 0) - 1;
+    if (outcome !== 'completed' || after < 1) return;
+    see(this.#seriesOf(routed).tpot, (at - firstTokenAt) / after, routed.request.tpotSloMs);
+  }
+
+  onAdopted(plan: PickerPlan): void {
+    this.#plugin = producerOf(plan);
+  }
+
+  #seriesOf({ request: { model: targetModel, rewrite } }: Routed): LatencySeries {
+    const target = this.#models.admit(targetModel);
+    const model = this.#models.admit(rewrite?.requestedModel ?? targetModel);
+    const key = `${model}\n${target}`;
+    const names = { plugin: this.#plugin ?? PRODUCER, model, target };
+    const series = this.#all.get(key) ?? latencySeries(this.#families, names);
+    this.#all.set(key, series);
+    return series;
+  }
 }
 
 function producerOf({ plugins }: PickerPlan): string | undefined {
@@ -93,10 +101,14 @@ function see({ violations, last }: Quantity, ms: Millis, wanted: Millis | undefi
   if (isViolated) violations.value += 1;
 }
 
-function latencyFamilies({
-  registry,
-  deprecated,
-}: PickerMetrics): (plugin: string, model: string, target: string) => LatencySeries {
+interface LatencyFamilies {
+  readonly ttfts: Family<Tally>;
+  readonly tpots: Family<Tally>;
+  readonly violations: Family<Cell>;
+  readonly lasts: Family<Cell>;
+}
+
+function latencyFamilies({ registry, deprecated }: PickerMetrics): LatencyFamilies {
   const page = eppPage(registry);
   const show = formerNamesOn(registry, deprecated);
   const shown: typeof page = (family, name, help, labels) => {
@@ -106,30 +118,50 @@ function latencyFamilies({
     return family;
   };
   const typed = [...LABELS, 'type'];
-  const predicted = (what: string): string => `Predicted ${what} at the pick.`;
-  const ttft = 'request_predicted_ttft_seconds';
-  const ttfts = shown(histograms(DURATION_SECONDS), ttft, predicted('time to first token'), LABELS);
-  const tpot = 'request_predicted_tpot_seconds';
-  const tpots = shown(histograms(TPOT_SECONDS), tpot, predicted('time per token'), LABELS);
   const late = 'Requests that missed their objective, by its kind.';
-  const violations = shown(counters(), 'request_slo_violation_total', late, typed);
   const ofLast = 'Figures of the last request, in seconds; 1 for an objective that it missed.';
-  const lasts = shown(gauges(), 'inference_request_metric', ofLast, typed);
-  return (plugin, model_name, target_model_name) => {
-    const labels = { plugin_name: plugin, plugin_type: PRODUCER, model_name, target_model_name };
-    const quantity = (type: 'ttft' | 'tpot', predicted: Tally): Quantity => ({
-      predicted,
-      violations: violations.child({ ...labels, type }),
-      last: {
-        predicted: lasts.child({ ...labels, type: `predicted_${type}` }),
-        seen: lasts.child({ ...labels, type }),
-        wanted: lasts.child({ ...labels, type: `${type}_slo_threshold` }),
-        violated: lasts.child({ ...labels, type: `${type}_slo_violation` }),
-      },
-    });
-    return {
-      ttft: quantity('ttft', ttfts.child(labels)),
-      tpot: quantity('tpot', tpots.child(labels)),
-    };
+  return {
+    ttfts: shown(
+      histograms(DURATION_SECONDS),
+      'request_predicted_ttft_seconds',
+      'Predicted time to first token at the pick.',
+      LABELS,
+    ),
+    tpots: shown(
+      histograms(TPOT_SECONDS),
+      'request_predicted_tpot_seconds',
+      'Predicted time per token at the pick.',
+      LABELS,
+    ),
+    violations: shown(counters(), 'request_slo_violation_total', late, typed),
+    lasts: shown(gauges(), 'inference_request_metric', ofLast, typed),
+  };
+}
+
+interface SeriesNames {
+  readonly plugin: string;
+  readonly model: string;
+  readonly target: string;
+}
+
+function latencySeries(
+  { ttfts, tpots, violations, lasts }: LatencyFamilies,
+  { plugin, model, target }: SeriesNames,
+): LatencySeries {
+  const names = { model_name: model, target_model_name: target };
+  const labels = { plugin_name: plugin, plugin_type: PRODUCER, ...names };
+  const quantity = (type: 'ttft' | 'tpot', predicted: Tally): Quantity => ({
+    predicted,
+    violations: violations.child({ ...labels, type }),
+    last: {
+      predicted: lasts.child({ ...labels, type: `predicted_${type}` }),
+      seen: lasts.child({ ...labels, type }),
+      wanted: lasts.child({ ...labels, type: `${type}_slo_threshold` }),
+      violated: lasts.child({ ...labels, type: `${type}_slo_violation` }),
+    },
+  });
+  return {
+    ttft: quantity('ttft', ttfts.child(labels)),
+    tpot: quantity('tpot', tpots.child(labels)),
   };
 }

@@ -68,28 +68,28 @@ export function streamTimes({ registry }: PickerMetrics, streams = false): Strea
     RESPONSE_PROCESSING_SECONDS,
     'Time that the picker took for all messages of a response, without waiting for them.',
   );
-  const whole = streams
-    ? seconds('extproc_stream_duration_seconds', STREAM_SECONDS, LIFE)
-    : undefined;
-  const ended = streams
-    ? page(counters(), 'extproc_streams_total', 'Streams that have ended, by their status.', [
-        'code',
-      ])
-    : undefined;
-  const byReason = ended && {
+  const closed = streams ? closedStreams(registry) : undefined;
+  return {
+    requestProcessed: (each) => requests.observe(each),
+    responseProcessed: (each) => responses.observe(each),
+    closed: closed ?? (() => undefined),
+  };
+}
+
+function closedStreams(registry: Registry): StreamTimes['closed'] {
+  const page = eppPage(registry);
+  const life = 'Time from the beginning of a stream of a gateway to its end.';
+  const bounds = histograms(STREAM_SECONDS);
+  const whole = page(bounds, 'extproc_stream_duration_seconds', life, []).child({});
+  const status = 'Streams that have ended, by their status.';
+  const ended = page(counters(), 'extproc_streams_total', status, ['code']);
+  const byReason = {
     ended: ended.child({ code: CODES.ended }),
     cancelled: ended.child({ code: CODES.cancelled }),
     failed: ended.child({ code: CODES.failed }),
   };
-  return {
-    requestProcessed: (each) => requests.observe(each),
-    responseProcessed: (each) => responses.observe(each),
-    closed: (each, reason) => {
-      if (whole === undefined || byReason === undefined) return;
-      whole.observe(each);
-      byReason[reason].value += 1;
-    },
+  return (seconds, reason) => {
+    whole.observe(seconds);
+    byReason[reason].value += 1;
   };
 }
-
-const LIFE = 'Time from the beginning of a stream of a gateway to its end.';

@@ -33,12 +33,18 @@ export class CellTable {
     return found?.cell;
   }
 
-  /** Undefined where the limit has no room; `always` makes it even so. */
-  make(key: string, labels: MetricLabels, always: boolean): Cell | undefined {
-    if (!this.#limit.take(1)) {
-      if (!always) return undefined;
-      this.#limit.free(-1);
-    }
+  /** Undefined where the limit has no room. */
+  make(key: string, labels: MetricLabels): Cell | undefined {
+    return this.#limit.take(1) ? this.#made(key, labels) : undefined;
+  }
+
+  /** Beyond the limit, too. */
+  makeAnyway(key: string, labels: MetricLabels): Cell {
+    if (!this.#limit.take(1)) this.#limit.free(-1);
+    return this.#made(key, labels);
+  }
+
+  #made(key: string, labels: MetricLabels): Cell {
     const cell = this.#family.child(labels);
     this.#cells.set(key, { cell, usedIn: this.#limit.period });
     return cell;

@@ -27,21 +27,21 @@ const runningRequests: Read = (metrics) => metrics.runningRequests;
 
 /** Gauges of the pool at the moment of the scrape. Means are over endpoints with a fresh sample. */
 export function registerPoolMetrics(options: PoolMetricsOptions): void {
-  const { poolName: name, deprecated = false } = options;
-  const meanOf = (read: Read) => () => mean(fresh(options).map(({ metrics }) => read(metrics)));
-  const deviationOf = (read: Read) => () =>
-    deviation(fresh(options).map(({ metrics }) => read(metrics)));
   const ofPool = (metric: string, help: string, read: () => number): void =>
-    gauge(options, `llm_d_epp_${metric}`, help, () => [{ labels: { name }, value: read() }]);
-  const ready = (): number => fresh(options).length;
+    gauge(options, `llm_d_epp_${metric}`, help, poolSample(options, read));
   for (const [metric, what, read] of MEANS) {
-    ofPool(`average_${metric}`, `Mean ${what} of ready endpoints.`, meanOf(read));
+    const values = (): readonly number[] => fresh(options).map(({ metrics }) => read(metrics));
+    ofPool(`average_${metric}`, `Mean ${what} of ready endpoints.`, () => mean(values()));
     const help = `Standard deviation of ${what} of ready endpoints.`;
-    ofPool(`std_dev_${metric}`, help, deviationOf(read));
+    ofPool(`std_dev_${metric}`, help, () => deviation(values()));
   }
-  ofPool('ready_endpoints', 'Endpoints with a fresh sample.', ready);
-  gauge(options, 'llm_d_epp_per_endpoint_queue_size', QUEUES, queuesBy('model_server_endpoint'));
-  if (!deprecated) return;
+  ofPool('ready_endpoints', 'Endpoints with a fresh sample.', () => fresh(options).length);
+  const queues = queuesBy('model_server_endpoint', options);
+  gauge(options, 'llm_d_epp_per_endpoint_queue_size', QUEUES, queues);
+  if (options.deprecated === true) showFormerNames(options);
+}
+
+function showFormerNames(options: PoolMetricsOptions): void {
   const former = (
     names: readonly string[],
     use: string,
@@ -51,25 +51,38 @@ export function registerPoolMetrics(options: PoolMetricsOptions): void {
   };
   for (const [metric, , read] of MEANS) {
     const average = `average_${metric}`;
-    const value = meanOf(read);
     const both = [`inference_pool_${average}`, `llm_d_router_epp_${average}`];
-    former(both, average, () => [{ labels: { name }, value: value() }]);
+    const value = (): number => mean(fresh(options).map(({ metrics }) => read(metrics)));
+    former(both, average, poolSample(options, value));
   }
   const readyNames = ['inference_pool_ready_pods', 'llm_d_router_epp_ready_endpoints'];
-  former(readyNames, 'ready_endpoints', () => [{ labels: { name }, value: ready() }]);
+  former(
+    readyNames,
+    'ready_endpoints',
+    poolSample(options, () => fresh(options).length),
+  );
   const use = 'per_endpoint_queue_size';
-  former(['inference_pool_per_pod_queue_size'], use, queuesBy('model_server_pod'));
-  former([`llm_d_router_epp_${use}`], use, queuesBy('model_server_endpoint'));
+  former(['inference_pool_per_pod_queue_size'], use, queuesBy('model_server_pod', options));
+  former([`llm_d_router_epp_${use}`], use, queuesBy('model_server_endpoint', options));
+}
 
-  function queuesBy(label: string): () => readonly MetricSample[] {
-    return () => {
-      const nameOf = shortNames(options.snapshot());
-      return fresh(options).map(({ id, metrics }) => ({
-        labels: { [label]: nameOf(id), name },
-        value: metrics.waitingQueueSize,
-      }));
-    };
-  }
+/** One sample for the whole pool. */
+function poolSample(
+  { poolName: name }: PoolMetricsOptions,
+  read: () => number,
+): () => readonly MetricSample[] {
+  return () => [{ labels: { name }, value: read() }];
+}
+
+/** What waits at each endpoint, whose short name stands in `label`. */
+function queuesBy(label: string, options: PoolMetricsOptions): () => readonly MetricSample[] {
+  return () => {
+    const nameOf = shortNames(options.snapshot());
+    return fresh(options).map(({ id, metrics }) => ({
+      labels: { [label]: nameOf(id), name: options.poolName },
+      value: metrics.waitingQueueSize,
+    }));
+  };
 }
 
 const QUEUES = 'Waiting requests of each ready endpoint.';

@@ -42,36 +42,54 @@ export function logScheduler(
   replacement: () => ReplacementReport | ChallengerReport | undefined,
   { clock, log }: LogOptions,
 ): { stop(): void } {
+  const lines = new SchedulerLines(log);
   let timer: Timer;
-  let logged = '';
-  /** The scheduler decided when it was looked at last. */
-  let wasConnected = false;
-  let changesLogged = 0;
   const look = (): void => {
     timer = clock.setTimer(INTERVAL_MS, look);
-    const report = replacement();
-    const { name, state, cause, since, lastError, changes = new Map() } = report ?? {};
-    const changesNow = [...changes.values()].reduce((sum, count) => sum + count, 0);
-    // Another scheduler counts from 0 again.
-    if (changesNow < changesLogged) {
-      changesLogged = 0;
-      wasConnected = false;
-    }
-    if (state === undefined || state === 'connecting') return;
-    const key = `${name} ${state} ${since}`;
-    if (key === logged) return;
-    logged = key;
-    const shadow = report !== undefined && 'challenger' in report ? report.challenger : undefined;
-    const fields = { scheduler: name, shadow, state, cause, changes: changesNow - changesLogged };
-    const wasAway = wasConnected && fields.changes > 1;
-    wasConnected = state === 'connected';
-    changesLogged = changesNow;
-    const which = shadow === undefined ? 'the scheduler' : 'the scheduler of a promoted shadow';
-    if (state !== 'connected') log.warn(fields, `${which} ${TROUBLE[state]}: the profiles decide`);
-    // One that breaks and comes back each second would else be in the log as one that decides.
-    else if (wasAway) log.warn({ ...fields, lastError }, `${which} was not asked for a moment`);
-    else log.info(fields, `${which} decides`);
+    lines.look(replacement());
   };
   timer = clock.setTimer(INTERVAL_MS, look);
   return { stop: () => timer.cancel() };
+}
+
+/** The lines about one scheduler after another. */
+class SchedulerLines {
+  readonly #log: LogOptions['log'];
+  /** What the last line was about. */
+  #logged = '';
+  /** The scheduler decided when it was looked at last. */
+  #wasConnected = false;
+  #changesLogged = 0;
+
+  constructor(log: LogOptions['log']) {
+    this.#log = log;
+  }
+
+  /** Logs a state that is another one than that of the last line. */
+  look(report: ReplacementReport | ChallengerReport | undefined): void {
+    const { name, state, cause, since, lastError, changes = new Map() } = report ?? {};
+    const changesNow = [...changes.values()].reduce((sum, count) => sum + count, 0);
+    // Another scheduler counts from 0 again.
+    if (changesNow < this.#changesLogged) {
+      this.#changesLogged = 0;
+      this.#wasConnected = false;
+    }
+    if (state === undefined || state === 'connecting') return;
+    const key = `${name} ${state} ${since}`;
+    if (key === this.#logged) return;
+    this.#logged = key;
+    const shadow = report !== undefined && 'challenger' in report ? report.challenger : undefined;
+    const newChanges = changesNow - this.#changesLogged;
+    const fields = { scheduler: name, shadow, state, cause, changes: newChanges };
+    const wasAway = this.#wasConnected && newChanges > 1;
+    this.#wasConnected = state === 'connected';
+    this.#changesLogged = changesNow;
+    const which = shadow === undefined ? 'the scheduler' : 'the scheduler of a promoted shadow';
+    if (state !== 'connected') {
+      this.#log.warn(fields, `${which} ${TROUBLE[state]}: the profiles decide`);
+    } else if (wasAway) {
+      // One that breaks and comes back each second would else be in the log as one that decides.
+      this.#log.warn({ ...fields, lastError }, `${which} was not asked for a moment`);
+    } else this.#log.info(fields, `${which} decides`);
+  }
 }

@@ -25,21 +25,12 @@ export function registerSchedulerMetrics(
 ): void {
   if (inCharge() === undefined && promoted === undefined) return;
   if (registry.getSingleMetric('pointsman_scheduler_connected') !== undefined) return;
-  const samplesOf = (read: ReadSamples): readonly MetricSample[] => {
-    const [report, beside] = [inCharge(), promoted?.()];
-    const own = report === undefined ? [] : read(report);
-    if (beside === undefined) return own;
-    const shadow = beside.challenger;
-    const others = read(beside).map(({ labels, value }) => ({
-      labels: { ...labels, shadow },
-      value,
-    }));
-    return [...own, ...others];
-  };
   const show = (type: 'counter' | 'gauge', name: string, help: string, read: ReadSamples): void =>
-    showMetric(registry, { name: `pointsman_scheduler_${name}`, help, type }, () =>
-      samplesOf(read),
-    );
+    showMetric(registry, { name: `pointsman_scheduler_${name}`, help, type }, () => {
+      const report = inCharge();
+      const own = report === undefined ? [] : read(report);
+      return [...own, ...shadowSamples(promoted?.(), read)];
+    });
   show(
     'counter',
     'decided_total',
@@ -68,6 +59,15 @@ export function registerSchedulerMetrics(
   show('gauge', 'breaker', breaker, ({ breaker: is = 'closed' }) =>
     BREAKER_STATES.map((state) => ({ labels: { state }, value: state === is ? 1 : 0 })),
   );
+}
+
+function shadowSamples(
+  report: ChallengerReport | undefined,
+  read: ReadSamples,
+): readonly MetricSample[] {
+  if (report === undefined) return [];
+  const { challenger: shadow } = report;
+  return read(report).map(({ labels, value }) => ({ labels: { ...labels, shadow }, value }));
 }
 
 function one(value = 0): readonly MetricSample[] {

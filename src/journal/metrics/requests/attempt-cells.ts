@@ -59,8 +59,11 @@ export class AttemptCells {
 
   /** The cell of all models without one is always made: there are as many as endpoints. */
   #find(cells: CellTable, model: string, endpoint: Endpoint | undefined): Cell {
-    const cell = cells.find(model) ?? cells.make(model, labelsOf(model, endpoint), model === OTHER);
-    if (cell !== undefined) return cell;
+    const found = cells.find(model);
+    if (found !== undefined) return found;
+    const labels = labelsOf(model, endpoint);
+    const made = model === OTHER ? cells.makeAnyway(model, labels) : cells.make(model, labels);
+    if (made !== undefined) return made;
     this.#onFolded();
     return this.#find(cells, OTHER, endpoint);
   }

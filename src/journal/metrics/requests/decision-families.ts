@@ -7,7 +7,7 @@ import type { SeriesLimit } from '../page/series-limit.ts';
 import type { Cell, Tally } from '../page/tally.ts';
 import { AttemptCells } from './attempt-cells.ts';
 import { PrefixHits } from './prefix-hits.ts';
-import { createRewriteCells } from './rewrite-cells.ts';
+import { RewriteCells } from './rewrite-cells.ts';
 
 const PLUGIN_LABELS = ['plugin_name', 'plugin_type'];
 
@@ -65,28 +65,34 @@ export function createDecisionFamilies(
     'Time one plugin took for one request.',
     ['extension_point', ...PLUGIN_LABELS],
   );
-  const lookups = histograms(USUAL_SECONDS);
-  const [lookup, what] = ['kv_cache_index_lookup_latency_seconds', 'Time one look-up took.'];
-  shown(lookups, lookup, what, []);
-  show(lookups, lookup, formerNames(`llm_d_epp_${lookup}`), []);
+  const lookups = createLookups(registry, show);
   const attempts = new AttemptCells(registry, limit, { onFolded: onFolded.attempts, show });
   const cycle = 'Time one whole scheduling cycle took.';
+  const cycleSeconds = seconds('scheduler_e2e_duration_seconds', cycle, []);
+  const rewrites = new RewriteCells(registry, limit, { onFolded: onFolded.rewrites, show });
   const predicted = 'Prompt tokens thought to be in the prefix cache of the endpoint picked.';
   const reported =
     'Prompt tokens the model server found in its prefix cache, of the same requests.';
   return {
-    schedulerSeconds: seconds('scheduler_e2e_duration_seconds', cycle, []).child({}),
+    schedulerSeconds: cycleSeconds.child({}),
     pluginSeconds: ({ extensionPoint: extension_point, type: plugin_type, name: plugin_name }) =>
       pluginSeconds.child({ extension_point, plugin_type, plugin_name }),
     lookupSeconds: () => lookups.child({}),
     attempt: (targetModel, endpoint) => attempts.attempt(targetModel, endpoint),
     forgetEndpoint: (endpoint) => attempts.forgetEndpoint(endpoint),
-    rewrite: createRewriteCells(registry, limit, { onFolded: onFolded.rewrites, show }),
+    rewrite: (rule, model, targetModel) => rewrites.of(rule, model, targetModel),
     prefixHits: new PrefixHits(registry, show),
     predictedCachedTokens: counter('prefix_predicted_tokens_total', predicted).child({}),
     reportedCachedTokens: counter('prefix_reported_tokens_total', reported).child({}),
     pollErrors: createPollErrors(registry, show),
   };
+}
+
+function createLookups(registry: Registry, show: ShowFormerNames): Family<Tally> {
+  const name = 'kv_cache_index_lookup_latency_seconds';
+  const family = eppPage(registry)(histograms(USUAL_SECONDS), name, 'Time one look-up took.', []);
+  show(family, name, formerNames(`llm_d_epp_${name}`), []);
+  return family;
 }
 
 function createPollErrors(registry: Registry, show: ShowFormerNames): Family<Cell> {

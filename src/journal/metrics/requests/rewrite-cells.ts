@@ -10,46 +10,51 @@ import type { Cell } from '../page/tally.ts';
 const REWRITES_MAX = 1000;
 const REWRITE_LABELS = ['model_rewrite_name', 'model_name', 'target_model'];
 
-/** Counts by the rule, the model that the client asked for, and the model that serves. */
-export function createRewriteCells(
-  registry: Registry,
-  limit: SeriesLimit,
-  { onFolded, show }: { readonly onFolded: () => void; readonly show: ShowFormerNames },
-): (rule: string, model: string, targetModel: string) => Cell {
-  const family = eppPage(registry)(
-    counters(),
-    'model_rewrite_decisions_total',
-    'Requests whose model a rule decided.',
-    REWRITE_LABELS,
-  );
-  show(
-    family,
-    'model_rewrite_decisions_total',
-    ['inference_extension_model_rewrite_decisions_total'],
-    REWRITE_LABELS,
-  );
-  const models = createNameCap(REWRITES_MAX);
-  const cells = new CellTable(family, limit);
-  limit.register({
-    drop(period, most) {
-      const dropped = cells.drop(period, most);
-      if (dropped > 0) models.retain([...cells.keys()].map((key) => key.split('\n')[1] ?? ''));
-      return dropped;
-    },
-  });
+const NAME = 'model_rewrite_decisions_total';
 
-  function find(rule: string, model: string, targetModel: string): Cell {
-    const key = [rule, model, targetModel].join('\n');
-    const found = cells.find(key);
-    if (found !== undefined) return found;
-    const labels = { model_rewrite_name: rule, model_name: model, target_model: targetModel };
-    const isOverflow = rule === OTHER;
-    const mayMake = cells.size < REWRITES_MAX || isOverflow;
-    const made = mayMake ? cells.make(key, labels, isOverflow) : undefined;
-    if (made !== undefined) return made;
-    onFolded();
-    return find(OTHER, OTHER, OTHER);
+interface RewriteCellsOptions {
+  /** Called for each count that has no line of its own because there is no room for more. */
+  readonly onFolded: () => void;
+  readonly show: ShowFormerNames;
+}
+
+/** Counts by the rule, the model that the client asked for, and the model that serves. */
+export class RewriteCells {
+  readonly #cells: CellTable;
+  readonly #onFolded: () => void;
+  readonly #models = createNameCap(REWRITES_MAX);
+
+  constructor(registry: Registry, limit: SeriesLimit, { onFolded, show }: RewriteCellsOptions) {
+    const help = 'Requests whose model a rule decided.';
+    const family = eppPage(registry)(counters(), NAME, help, REWRITE_LABELS);
+    show(family, NAME, [`inference_extension_${NAME}`], REWRITE_LABELS);
+    this.#cells = new CellTable(family, limit);
+    this.#onFolded = onFolded;
+    limit.register({ drop: (period, most) => this.#drop(period, most) });
   }
 
-  return (rule, model, targetModel) => find(rule, models.admit(model), targetModel);
+  of(rule: string, model: string, targetModel: string): Cell {
+    return this.#find(rule, this.#models.admit(model), targetModel);
+  }
+
+  #find(rule: string, model: string, targetModel: string): Cell {
+    const key = [rule, model, targetModel].join('\n');
+    const found = this.#cells.find(key);
+    if (found !== undefined) return found;
+    const labels = { model_rewrite_name: rule, model_name: model, target_model: targetModel };
+    if (rule === OTHER) return this.#cells.makeAnyway(key, labels);
+    const made = this.#cells.size < REWRITES_MAX ? this.#cells.make(key, labels) : undefined;
+    if (made !== undefined) return made;
+    this.#onFolded();
+    return this.#find(OTHER, OTHER, OTHER);
+  }
+
+  /** See `SeriesHolder.drop`. */
+  #drop(period: number, most: number): number {
+    const dropped = this.#cells.drop(period, most);
+    if (dropped > 0) {
+      this.#models.retain([...this.#cells.keys()].map((key) => key.split('\n')[1] ?? ''));
+    }
+    return dropped;
+  }
 }

@@ -123,19 +123,12 @@ const PROGRAMS_MAX = 1000;
 
 function showPrograms(options: FlowGaugesOptions): void {
   const gauge = shown(options);
-  const ofPrograms = (
-    { bands }: FlowControl,
-    samples: (programs: Programs) => readonly MetricSample[],
-  ): MetricSample[] =>
-    [...bands.fairness.values()].flatMap(({ programs }) =>
-      programs === undefined ? [] : samples(programs),
-    );
   const jain = 'Jain’s index of the mean waits of programs: 1 where all are equal.';
   gauge('program_aware_jains_fairness_index', jain, (control) =>
-    ofPrograms(control, (programs) => [{ labels: {}, value: programs.fairnessIndex() }]).slice(
-      0,
-      1,
-    ),
+    // One line without labels, whatever the number of bands.
+    programsOf(control)
+      .map((programs) => ({ labels: {}, value: programs.fairnessIndex() }))
+      .slice(0, 1),
   );
   const each = (
     name: string,
@@ -143,12 +136,14 @@ function showPrograms(options: FlowGaugesOptions): void {
     value: (program: ProgramView, programs: Programs) => number,
   ): void =>
     gauge(name, help, (control) =>
-      ofPrograms(control, (programs) =>
-        [...programs.all()].slice(-PROGRAMS_MAX).map((program) => ({
-          labels: { program_id: program.id },
-          value: value(program, programs),
-        })),
-      ).slice(-PROGRAMS_MAX),
+      programsOf(control)
+        .flatMap((programs) =>
+          [...programs.all()].slice(-PROGRAMS_MAX).map((program) => ({
+            labels: { program_id: program.id },
+            value: value(program, programs),
+          })),
+        )
+        .slice(-PROGRAMS_MAX),
     );
   each('program_aware_avg_wait_time_milliseconds', 'Mean wait of each program.', (program) =>
     program.placed === 0 ? 0 : program.waitedMs / program.placed,
@@ -158,6 +153,11 @@ function showPrograms(options: FlowGaugesOptions): void {
     'Prompt and twice the output tokens of each program, decayed.',
     (program, programs) => programs.serviceAt(program, options.now()),
   );
+}
+
+/** Those of each fairness policy that knows programs. */
+function programsOf({ bands }: FlowControl): readonly Programs[] {
+  return [...bands.fairness.values()].flatMap(({ programs }) => programs ?? []);
 }
 
 type ProgramView = Parameters<Programs['serviceAt']>[0];
