@@ -122,7 +122,8 @@ function learnCopy(routed: Routed, copies: CopyAccounts, decision: readonly Cost
   const computes = routed.prefill ?? routed.endpoint;
   for (const { copy, scored, cachedAt } of decision) {
     if (copy === undefined || !scored.includes(computes)) continue;
-    copies.routed(copy, routed, cachedAt(computes) < copy.tokens);
+    if (cachedAt(computes) < copy.tokens) copies.made(copy, routed);
+    else copies.passed(copy, routed.at);
     return;
   }
 }

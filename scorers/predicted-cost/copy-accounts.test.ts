@@ -8,7 +8,7 @@ const OFFER: CopyOffer = { key: 1, lostMs: 30, waitingLostMs: 0, priceMs: 100, r
 function losing(count: number, offer = OFFER): CopyAccounts {
   const accounts = new CopyAccounts();
   for (let number = 0; number < count; number++) {
-    accounts.routed(offer, makeRouted(ENDPOINT, { number, at: number }), false);
+    accounts.passed(offer, number);
   }
   return accounts;
 }
@@ -23,10 +23,10 @@ describe('the price of a copy', () => {
   it('[Q252] is paid anew for the next copy, and not while one is computed', () => {
     const accounts = losing(4);
     const buying = makeRouted(ENDPOINT, { number: 9, at: 4 });
-    accounts.routed(OFFER, buying, true);
+    accounts.made(OFFER, buying);
     expect(accounts.paidMs(OFFER, 4)).toBe(0);
     for (let number = 10; number < 14; number++) {
-      accounts.routed(OFFER, makeRouted(ENDPOINT, { number, at: 5 }), false);
+      accounts.passed(OFFER, 5);
     }
     expect(accounts.paidMs(OFFER, 5)).toBe(20);
     accounts.ended(buying);
@@ -43,9 +43,9 @@ describe('the price of a copy', () => {
     // Once in 200 ms it would have been used again, which saves 100 ms.
     const offer = { ...OFFER, reuseRate: 1 / 200 };
     const accounts = new CopyAccounts();
-    accounts.routed(offer, makeRouted(ENDPOINT, { at: 0 }), false);
+    accounts.passed(offer, 0);
     expect(accounts.paidMs(offer, 20)).toBe(20);
-    accounts.routed(offer, makeRouted(ENDPOINT, { number: 1, at: 20 }), false);
+    accounts.passed(offer, 20);
     expect(accounts.paidMs(offer, 20)).toBe(50);
     expect(accounts.paidMs(offer, 500)).toBe(0);
   });
@@ -53,7 +53,7 @@ describe('the price of a copy', () => {
   it('[Q254] is remembered of 1,024 beginnings, those that lost something last', () => {
     const accounts = new CopyAccounts();
     for (let key = 0; key < 1025; key++) {
-      accounts.routed({ ...OFFER, key }, makeRouted(ENDPOINT, { number: key, at: 0 }), false);
+      accounts.passed({ ...OFFER, key }, 0);
     }
     expect(accounts.paidMs({ ...OFFER, key: 0 }, 0)).toBe(0);
     expect(accounts.paidMs({ ...OFFER, key: 1 }, 0)).toBe(30);

@@ -31,7 +31,7 @@ interface Account {
  * too dear for each of them alone, and worth its price once they have lost as much together: so
  * one pays at most twice what would have been best, whatever comes (the ski rental problem). What
  * the copy displaces would have been used again in this time, which saves its price each time: that
- * is taken off. Learns in `routed` and `ended` alone.
+ * is taken off. Learns in `passed`, `made` and `ended` alone.
  */
 export class CopyAccounts {
   readonly #accounts = new Map<number, Account>();
@@ -45,29 +45,38 @@ export class CopyAccounts {
     return Math.max(0, leftMs(account, offer, now) + offer.waitingLostMs - spentMs);
   }
 
-  /** The request was sent beside a copy, or to where one is made by it. */
-  routed(offer: CopyOffer, routed: Routed, makesCopy: boolean): void {
-    const { at } = routed;
+  /** The request was sent beside a copy. */
+  passed(offer: CopyOffer, at: Millis): void {
     const known = this.#accounts.get(offer.key);
-    if (known === undefined && offer.lostMs <= 0 && !makesCopy) return;
+    if (known === undefined && offer.lostMs <= 0) return;
     const account = known ?? { lostMs: 0, at, computing: 0 };
-    account.lostMs = makesCopy ? 0 : leftMs(account, offer, at) + offer.lostMs;
-    account.at = at;
-    if (makesCopy) {
-      account.computing += 1;
-      this.#computing.set(routed, account);
-    }
-    this.#accounts.delete(offer.key);
-    this.#accounts.set(offer.key, account);
-    if (this.#accounts.size <= ACCOUNTS_MAX) return;
-    const [oldest = 0] = this.#accounts.keys();
-    this.#accounts.delete(oldest);
+    account.lostMs = leftMs(account, offer, at) + offer.lostMs;
+    this.#update(offer, account, at);
+  }
+
+  /** The request was sent to where it makes a copy. */
+  made(offer: CopyOffer, routed: Routed): void {
+    const { at } = routed;
+    const account = this.#accounts.get(offer.key) ?? { lostMs: 0, at, computing: 0 };
+    account.lostMs = 0;
+    account.computing += 1;
+    this.#computing.set(routed, account);
+    this.#update(offer, account, at);
   }
 
   /** The request has its first token, or has ended: a copy that it makes is there. */
   ended(routed: Routed): void {
     const account = this.#computing.delete(routed);
     if (account !== undefined) account.computing -= 1;
+  }
+
+  #update({ key }: CopyOffer, account: Account, at: Millis): void {
+    account.at = at;
+    this.#accounts.delete(key);
+    this.#accounts.set(key, account);
+    if (this.#accounts.size <= ACCOUNTS_MAX) return;
+    const [oldest = 0] = this.#accounts.keys();
+    this.#accounts.delete(oldest);
   }
 }
 
