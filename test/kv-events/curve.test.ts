@@ -154,8 +154,8 @@ describe('CURVE', () => {
   it('[V445] has the public key that libzmq has for a secret key', () => {
     for (let count = 0; count < 20; count++) {
       const { certPath, serverKeyPath } = certificate(`pair-${count}`);
-      const server = readCurveKeys({ certPath }, true);
-      const client = readCurveKeys({ serverKeyPath }, false);
+      const server = readCurveKeys({ certPath }, 'server');
+      const client = readCurveKeys({ serverKeyPath }, 'client');
       expect(client).toMatchObject({ serverKey: Buffer.from(server.pair.publicKey) });
     }
   });

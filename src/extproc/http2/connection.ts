@@ -51,8 +51,8 @@ export class Http2Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.#sender = new Sender(options.transport, this.#settings, (stream, byPeer) => {
-      this.#streams.forget(stream, byPeer);
+    this.#sender = new Sender(options.transport, this.#settings, (stream, ended) => {
+      this.#streams.forget(stream, ended);
       this.#endIfUnused();
     });
     this.#streams = new Streams(options, this.#sender, this.#settings);
@@ -208,7 +208,7 @@ export class Http2Connection {
   #headers(block: EncodedHeaders | undefined): void {
     if (block === undefined) return;
     const trailers = this.#streams.isOpen(block.streamId);
-    this.#streams.headers(block, this.#decoder.decode(block.bytes, trailers));
+    this.#streams.headers(block, this.#decoder.decode(block.bytes, trailers ? 'trailers' : 'head'));
   }
 
   #windowUpdate(streamId: number, payload: Buffer): void {

@@ -10,7 +10,7 @@ import {
 import { NO_TABLE } from './hpack/header-encoder.ts';
 import { Output, type Transport } from './output.ts';
 import { type PeerSettings, SETTING, SETTING_BYTES } from './peer-settings.ts';
-import type { Http2Stream, StreamConnection } from './stream.ts';
+import type { Http2Stream, StreamConnection, StreamEnd } from './stream.ts';
 
 /** What all streams of a connection together may send before more is allowed. */
 export const RECEIVE_WINDOW_BYTES: number = 2 ** 22;
@@ -27,7 +27,7 @@ const PING_BYTES: Buffer = Buffer.from('pointsmn', 'latin1');
 
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 
-type Forget = (stream: Http2Stream, byPeer: boolean) => void;
+type Forget = (stream: Http2Stream, ended: StreamEnd) => void;
 
 /** Sends the frames of a connection: what a turn brings leaves in one write. */
 export class Sender implements StreamConnection {
@@ -187,14 +187,14 @@ export class Sender implements StreamConnection {
     this.#stalled.clear();
   }
 
-  forget(stream: Http2Stream, byPeer: boolean): void {
+  forget(stream: Http2Stream, ended: StreamEnd): void {
     this.#waiting.delete(stream);
     this.#stalled.delete(stream);
     const { handler } = stream;
     stream.handler = undefined;
-    if (byPeer) handler?.closed();
+    if (ended === 'by-peer') handler?.closed();
     else if (handler !== undefined) this.afterTurn(() => handler.closed());
-    this.#forget(stream, byPeer);
+    this.#forget(stream, ended);
   }
 
   /** The peer takes so many bytes more. Throws ConnectionError. */

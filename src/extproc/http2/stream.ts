@@ -2,6 +2,9 @@ import { HTTP2 } from './errors.ts';
 import { STREAM_WINDOW_BYTES } from './frames.ts';
 import { UnsentPieces } from './unsent-pieces.ts';
 
+/** By whom a stream was closed. */
+export type StreamEnd = 'here' | 'by-peer';
+
 /** Gets what happens on a stream. */
 export interface StreamHandler {
   /** A view of what has come. Returns whether its memory is used after the call. */
@@ -36,7 +39,7 @@ export interface StreamConnection {
   /** The stream has something to send as soon as there is room. */
   wait(stream: Http2Stream): void;
   /** The stream has closed: forgets it, and calls its handler once the turn is over. */
-  forget(stream: Http2Stream, byPeer: boolean): void;
+  forget(stream: Http2Stream, ended: StreamEnd): void;
 }
 
 /** The peer gets its window again once so much of it is used. */
@@ -268,10 +271,10 @@ export class Http2Stream {
   }
 
   /** Keeps nothing of the request: the stream itself may stay in the memory for a while. */
-  #close(ended: 'here' | 'by-peer'): void {
+  #close(ended: StreamEnd): void {
     this.closed = true;
     this.#held = [];
     this.#waiting = [];
-    this.#connection.forget(this, ended === 'by-peer');
+    this.#connection.forget(this, ended);
   }
 }

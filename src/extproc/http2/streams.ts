@@ -5,7 +5,7 @@ import type { EncodedHeaders } from './header-blocks.ts';
 import type { DecodedHeaders } from './hpack/header-decoder.ts';
 import type { PeerSettings } from './peer-settings.ts';
 import type { Sender } from './sender.ts';
-import { Http2Stream, type StreamHandler } from './stream.ts';
+import { Http2Stream, type StreamEnd, type StreamHandler } from './stream.ts';
 
 export interface StreamsOptions {
   /** A further open stream is refused. */
@@ -129,10 +129,10 @@ export class Streams {
     for (const stream of Array.from(this.#table.values())) stream.closedByPeer();
   }
 
-  forget(stream: Http2Stream, byPeer: boolean): void {
+  forget(stream: Http2Stream, ended: StreamEnd): void {
     this.#table.delete(stream.id);
     // A peer that has ended its side sends nothing late.
-    if (!byPeer && !stream.remoteEnded) this.#rememberClosed(stream.id);
+    if (ended === 'here' && !stream.remoteEnded) this.#rememberClosed(stream.id);
   }
 
   #request(streamId: number, { fields, fault }: DecodedHeaders, last: boolean): void {

@@ -120,7 +120,7 @@ describe('the decoder of headers', () => {
       decoder.decode(withFields(['x-key', value]));
       for (let time = 0; time < 3; time++) {
         expect(decoder.decode(newest).fields.get('x-key')).toBe(value);
-        expect(decoder.decode(newest, true).fault).toBe('malformed');
+        expect(decoder.decode(newest, 'trailers').fault).toBe('malformed');
       }
     }
     decoder.decode(hex('20'));
@@ -261,11 +261,12 @@ describe('the headers of a request', () => {
 
   it('[V183] have no pseudo headers among trailers', () => {
     const decoder = newDecoder();
-    expect(decoder.decode(kept('grpc-status', '0'), true).fault).toBeUndefined();
-    expect(decoder.decode(hex('82 be'), true).fault).toBe('malformed');
-    expect(decoder.decode(hex('be 82'), true).fault).toBe('malformed');
+    expect(decoder.decode(kept('grpc-status', '0'), 'trailers').fault).toBeUndefined();
+    expect(decoder.decode(hex('82 be'), 'trailers').fault).toBe('malformed');
+    expect(decoder.decode(hex('be 82'), 'trailers').fault).toBe('malformed');
     // The decoder keeps the last block: what it means depends on where it stands.
-    const faults = [false, true, false].map((last) => decoder.decode(hex(GET_ROOT), last).fault);
+    const kinds = ['head', 'trailers', 'head'] as const;
+    const faults = kinds.map((kind) => decoder.decode(hex(GET_ROOT), kind).fault);
     expect(faults).toEqual([undefined, 'malformed', undefined]);
   });
 });

@@ -1,7 +1,7 @@
 import { BlockReader } from './block-reader.ts';
 import { DynamicTable } from './dynamic-table.ts';
 import { type HeaderField, headerField } from './header-field.ts';
-import { type DecodedHeaders, HeaderList } from './header-list.ts';
+import { type BlockKind, type DecodedHeaders, HeaderList } from './header-list.ts';
 import { HpackError } from './hpack-error.ts';
 import { STATIC_TABLE } from './static-table.ts';
 
@@ -34,7 +34,7 @@ export class HeaderDecoder {
    */
   readonly #keptBlock = new Uint8Array(KEPT_BLOCK_BYTES_MAX);
   #keptBytes = 0;
-  #keptTrailers = false;
+  #keptKind: BlockKind = 'head';
   #kept: DecodedHeaders | undefined;
 
   /**
@@ -52,16 +52,16 @@ export class HeaderDecoder {
    * Reads a complete block of headers or trailers. The result uses none of the block's memory, and
    * equal blocks may share one. Throws HpackError; no further block can be decoded then.
    */
-  decode(block: Uint8Array, trailers = false): DecodedHeaders {
-    if (this.#kept !== undefined && this.#isKept(block, trailers)) return this.#kept;
-    const list = new HeaderList(this.#listBytesMax, trailers);
+  decode(block: Uint8Array, kind: BlockKind = 'head'): DecodedHeaders {
+    if (this.#kept !== undefined && this.#isKept(block, kind)) return this.#kept;
+    const list = new HeaderList(this.#listBytesMax, kind);
     this.#tableChanged = false;
     const bytes = Buffer.isBuffer(block)
       ? block
       : Buffer.from(block.buffer, block.byteOffset, block.byteLength);
     this.#decodeInto(list, new BlockReader(bytes));
     const headers = list.result();
-    this.#keep(block, trailers, headers);
+    this.#keep(block, kind, headers);
     return headers;
   }
 
@@ -107,21 +107,21 @@ export class HeaderDecoder {
     this.#tableChanged = true;
   }
 
-  #isKept(block: Uint8Array, trailers: boolean): boolean {
-    if (block.length !== this.#keptBytes || trailers !== this.#keptTrailers) return false;
+  #isKept(block: Uint8Array, kind: BlockKind): boolean {
+    if (block.length !== this.#keptBytes || kind !== this.#keptKind) return false;
     for (let at = 0; at < block.length; at++) {
       if (block[at] !== this.#keptBlock[at]) return false;
     }
     return true;
   }
 
-  #keep(block: Uint8Array, trailers: boolean, headers: DecodedHeaders): void {
+  #keep(block: Uint8Array, kind: BlockKind, headers: DecodedHeaders): void {
     const fits = !this.#tableChanged && block.length <= KEPT_BLOCK_BYTES_MAX;
     this.#kept = fits ? headers : undefined;
     if (!fits) return;
     this.#keptBlock.set(block);
     this.#keptBytes = block.length;
-    this.#keptTrailers = trailers;
+    this.#keptKind = kind;
   }
 }
 

@@ -13,10 +13,13 @@ export interface DecodedHeaders {
   readonly fault: 'too-large' | 'malformed' | undefined;
 }
 
+/** What a block has the fields of. */
+export type BlockKind = 'head' | 'trailers';
+
 /** Collects the fields of one block, and judges them as a request's headers or trailers. */
 export class HeaderList {
   readonly #bytesMax: number;
-  readonly #trailers: boolean;
+  readonly #kind: BlockKind;
   readonly #fields = new Map<string, string>();
   #bytes = 0;
   #malformed = false;
@@ -24,10 +27,10 @@ export class HeaderList {
   #pseudo = 0;
   #pseudoMayCome: boolean;
 
-  constructor(bytesMax: number, trailers: boolean) {
+  constructor(bytesMax: number, kind: BlockKind) {
     this.#bytesMax = bytesMax;
-    this.#trailers = trailers;
-    this.#pseudoMayCome = !trailers;
+    this.#kind = kind;
+    this.#pseudoMayCome = kind === 'head';
   }
 
   add(field: HeaderField): void {
@@ -53,7 +56,7 @@ export class HeaderList {
 
   #fault(): DecodedHeaders['fault'] {
     if (this.#bytes > this.#bytesMax) return 'too-large';
-    const complete = this.#trailers || (this.#pseudo & NEEDED_PSEUDO) === NEEDED_PSEUDO;
+    const complete = this.#kind === 'trailers' || (this.#pseudo & NEEDED_PSEUDO) === NEEDED_PSEUDO;
     return this.#malformed || !complete ? 'malformed' : undefined;
   }
 }

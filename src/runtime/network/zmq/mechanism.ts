@@ -62,7 +62,7 @@ class NullMechanism implements Mechanism {
 
   opening(): Uint8Array {
     return Buffer.concat([
-      greetingBytes(this.name, false),
+      greetingBytes(this.name, 'client'),
       this.commandBytes('READY', this.#metadata),
     ]);
   }
@@ -100,14 +100,14 @@ class CurveMechanism implements Mechanism {
   readonly name = 'CURVE';
   readonly #sink: MechanismSink;
   readonly #handshake: CurveHandshake;
-  readonly #asServer: boolean;
+  readonly #side: CurveKeys['side'];
   readonly #unfinished: UnfinishedMessage;
   /** Undefined until both sides have agreed. */
   #traffic: CurveTraffic | undefined;
 
   constructor({ keys, metadata, room }: CurveOptions, sink: MechanismSink) {
     this.#sink = sink;
-    this.#asServer = keys.side === 'server';
+    this.#side = keys.side;
     this.#unfinished = new UnfinishedMessage(room);
     this.#handshake =
       keys.side === 'server' ? new CurveServer(keys, metadata) : new CurveClient(keys, metadata);
@@ -115,7 +115,7 @@ class CurveMechanism implements Mechanism {
 
   opening(): Uint8Array {
     const first = this.#handshake.begin();
-    const greeting = greetingBytes(this.name, this.#asServer);
+    const greeting = greetingBytes(this.name, this.#side);
     return first === undefined ? greeting : Buffer.concat([greeting, commandBytes(first)]);
   }
 

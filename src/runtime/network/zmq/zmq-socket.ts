@@ -151,7 +151,7 @@ function connectInTime(at: Place): Socket {
 /** The keys as their files have them now; undefined without encryption. Throws a BadPeer. */
 function keysOf({ curve, bind = false }: MessageSocketOptions): CurveKeys | undefined {
   try {
-    return curve && readCurveKeys(curve, bind);
+    return curve && readCurveKeys(curve, bind ? 'server' : 'client');
   } catch (error) {
     throw new BadPeer(messageOf(error));
   }

@@ -4,10 +4,10 @@ const LONG = 2;
 const COMMAND = 4;
 
 /** The first bytes of a connection. */
-export function greetingBytes(mechanism: string, asServer: boolean): Uint8Array {
+export function greetingBytes(mechanism: string, side: 'client' | 'server'): Uint8Array {
   const version = Buffer.from([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0]);
   const name = Buffer.from(mechanism.padEnd(20, '\0'));
-  return Buffer.concat([version, name, Buffer.of(asServer ? 1 : 0), Buffer.alloc(31)]);
+  return Buffer.concat([version, name, Buffer.of(side === 'server' ? 1 : 0), Buffer.alloc(31)]);
 }
 
 /** The frames of one message. */

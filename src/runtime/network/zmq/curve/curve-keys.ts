@@ -18,11 +18,11 @@ const KEY_TEXT = 40;
  * connects needs the server's public key; without a certificate of its own it makes a new pair.
  * Throws an Error that names the file.
  */
-export function readCurveKeys({ certPath, serverKeyPath }: CurveFiles, bind: boolean): CurveKeys {
-  if (bind) return { side: 'server', pair: pairOf(readKey(certPath ?? '', 'secret-key')) };
+export function readCurveKeys({ certPath, serverKeyPath }: CurveFiles, side: CurveSide): CurveKeys {
+  if (side === 'server') return { side, pair: pairOf(readKey(certPath ?? '', 'secret-key')) };
   const serverKey = readKey(serverKeyPath ?? '', 'public-key');
   const pair = certPath === undefined ? newPair() : pairOf(readKey(certPath, 'secret-key'));
-  return { side: 'client', pair, serverKey };
+  return { side, pair, serverKey };
 }
 
 /**
