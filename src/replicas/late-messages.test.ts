@@ -28,8 +28,8 @@ it('[V583] what comes while a replica that ends sends its last messages is not b
   const stopped = b.stop();
   a.route(blocksOf(10));
   clock.advanceBy(2000);
-  network.cut('b', true);
-  network.cut('b', false);
+  network.cut('b');
+  network.reconnect('b');
   clock.advanceBy(2000);
   expect(b.loads()).toEqual([0, 0, 0, 0]);
   expect(b.replica.status().peers).toEqual([]);

@@ -82,10 +82,10 @@ describe('replicas', () => {
     let delayMs = 1;
     const { pickers, pass, network } = setUp(2, () => [delayMs]);
     const [a, b] = pickers as [SharedPicker, SharedPicker];
-    network.cut('p1', true);
+    network.cut('p1');
     pass(100);
     delayMs = 80;
-    network.cut('p1', false);
+    network.reconnect('p1');
     pass(90);
     delayMs = 1;
     a.route();
@@ -156,13 +156,13 @@ describe('replicas', () => {
     for (const each of [b, c]) for (let n = 0; n < 5; n++) each.route();
     pass(60);
     expect(total(a)).toBe(10);
-    network.cut('p1', true);
+    network.cut('p1');
     pass(GONE_MS + 2 * HEARTBEAT_MS);
     expect(total(a)).toBe(5);
     start('p2', 2);
     pass(100);
     expect(total(a)).toBe(0);
-    network.cut('p1', false);
+    network.reconnect('p1');
     pass(100);
     expect(total(a)).toBe(5);
     await b.stop();
@@ -178,7 +178,7 @@ describe('replicas', () => {
     const [a, b] = pickers as [SharedPicker, SharedPicker];
     const before = [a.route(), b.route()];
     pass(60);
-    network.cut('p0', true);
+    network.cut('p0');
     for (let second = 0; second < 60; second++) {
       a.route(blocksOf(10, 100 * second)).done('completed');
       b.route(blocksOf(10, 100 * second)).done('completed');
@@ -187,7 +187,7 @@ describe('replicas', () => {
     expect([total(a), total(b)]).toEqual([1, 1]);
     expect(a.replica.status().connected).toBe(false);
     const during = a.route();
-    network.cut('p0', false);
+    network.reconnect('p0');
     pass(HEARTBEAT_MS + 200);
     expect([total(a), total(b)]).toEqual([3, 3]);
     for (const each of [...before, during]) each.done('completed');

@@ -30,7 +30,7 @@ it('[V545] a replica that stood still keeps what others have open, and reads fir
 
 it('[V545] it releases what those have open that stay silent after it', () => {
   const { clock, network, booked, left } = twoReplicas();
-  network.cut('a', true);
+  network.cut('a');
   clock.pass(4 * GONE_MS);
   clock.advanceBy(GONE_MS + 1500);
   expect([booked(), left()]).toEqual([0, 1]);

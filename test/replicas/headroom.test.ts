@@ -67,12 +67,12 @@ it('[O390] counts on as many requests at the others as before while it has no co
   const [a, b] = [start('a'), start('b')];
   serve(90, [a, b]);
   const before = stageOf(a);
-  network.cut('a', true);
+  network.cut('a');
   serve(120, [a, b]);
   expect(stageOf(a).desiredReplicas).toBe(before.desiredReplicas);
   expect(stageOf(a).requestsPerSecond?.used).toBeCloseTo(10, 0);
   // One that is gone has no requests any more.
-  network.cut('a', false);
+  network.reconnect('a');
   serve(1, [a, b]);
   void b.stop();
   serve(30, [a]);

@@ -33,7 +33,7 @@ export class SimulatedNetwork {
         return true;
       },
       pause: () => void this.#cutOff.add(id),
-      resume: () => this.cut(id, false),
+      resume: () => this.reconnect(id),
       close: () => {
         if (this.#isMember(id, events)) this.#members.delete(id);
         return Promise.resolve();
@@ -41,13 +41,16 @@ export class SimulatedNetwork {
     };
   };
 
-  /** Cuts a member off, or connects it again. What is on the way to it is lost. */
-  cut(id: string, isCut: boolean): void {
-    const events = this.#members.get(id);
-    if (isCut) this.#cutOff.add(id);
-    else this.#cutOff.delete(id);
-    if (isCut) events?.onDisconnected('the simulated network is cut');
-    else events?.onConnected();
+  /** Cuts a member off. What is on the way to it is lost. */
+  cut(id: string): void {
+    this.#cutOff.add(id);
+    this.#members.get(id)?.onDisconnected('the simulated network is cut');
+  }
+
+  /** Connects a member again. */
+  reconnect(id: string): void {
+    this.#cutOff.delete(id);
+    this.#members.get(id)?.onConnected();
   }
 
   #isMember(id: string, events: LinkEvents): boolean {

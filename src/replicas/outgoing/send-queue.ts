@@ -32,16 +32,20 @@ export class SendQueue {
   /** Sends it to all after those that wait, or keeps a copy. */
   add(message: Uint8Array): void {
     this.#sendWaiting();
-    if (this.#waiting.length === 0 && this.#send(message)) return this.#count(true, message);
+    if (this.#waiting.length === 0 && this.#send(message)) return this.#countSent(message);
     this.#waiting.push(message.slice());
     this.#waitingBytes += message.length;
-    while (this.#waitingBytes > WAITING_BYTES_MAX) this.#shift(false);
+    while (this.#waitingBytes > WAITING_BYTES_MAX) {
+      this.#takeOldest();
+      this.#counts.dropped += 1;
+    }
   }
 
   /** Sends it before those that wait, or drops it; then it returns false. */
   sendNow(message: Uint8Array, to: string | undefined): boolean {
     const sent = this.#send(message, to);
-    this.#count(sent, message);
+    if (sent) this.#countSent(message);
+    else this.#counts.dropped += 1;
     return sent;
   }
 
@@ -55,22 +59,17 @@ export class SendQueue {
   #sendWaiting(): void {
     for (let [oldest] = this.#waiting; oldest !== undefined; [oldest] = this.#waiting) {
       if (!this.#send(oldest)) return;
-      this.#shift(true);
+      this.#takeOldest();
+      this.#countSent(oldest);
     }
   }
 
-  #shift(sent: boolean): void {
-    const oldest = this.#waiting.shift();
-    if (oldest === undefined) return;
-    this.#waitingBytes -= oldest.length;
-    this.#count(sent, oldest);
+  #takeOldest(): void {
+    this.#waitingBytes -= this.#waiting.shift()?.length ?? 0;
   }
 
-  #count(sent: boolean, { length }: Uint8Array): void {
-    if (!sent) this.#counts.dropped += 1;
-    else {
-      this.#counts.messages += 1;
-      this.#counts.bytes += length;
-    }
+  #countSent({ length }: Uint8Array): void {
+    this.#counts.messages += 1;
+    this.#counts.bytes += length;
   }
 }

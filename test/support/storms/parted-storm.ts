@@ -78,10 +78,10 @@ export function runPartedStorm({ seed, picks, pickers, hasParts }: PartedStorm):
   };
   /** The gateway's streams end with their picker, and the servers' work with these. */
   const kill = (number: number): void => {
-    network.cut(`p${number}`, true);
+    network.cut(`p${number}`);
     for (const [routed, owner] of open) if (owner === number) leave(routed);
     all[number]?.stop();
-    network.cut(`p${number}`, false);
+    network.reconnect(`p${number}`);
     all[number] = start(number);
   };
 
@@ -94,7 +94,8 @@ export function runPartedStorm({ seed, picks, pickers, hasParts }: PartedStorm):
       sent += 1;
     } else if (drawn < 0.998) finish();
     else if (drawn < 0.999) kill(number);
-    else network.cut(`p${number}`, random.next() < 0.5);
+    else if (random.next() < 0.5) network.cut(`p${number}`);
+    else network.reconnect(`p${number}`);
   }
   for (const picker of all) picker.stop();
   return count;

@@ -90,7 +90,7 @@ class RunningStorm {
   #settle(): void {
     this.#isCalm = true;
     if (this.#clock.pace !== 'still') this.#clock.pace = 'steady';
-    for (let at = 0; at < REPLICAS; at++) this.#network.cut(`p${at}`, false);
+    for (let at = 0; at < REPLICAS; at++) this.#network.reconnect(`p${at}`);
     for (let second = 0; second < 60; second++) {
       this.#sample();
       this.#clock.advanceBy(1000);
@@ -163,18 +163,23 @@ class RunningStorm {
 
   async #changeSomething(n: number): Promise<void> {
     if (this.#chance(0.2)) this.#sample();
-    if (this.#chance(0.02)) this.#network.cut(`p${this.#below(REPLICAS)}`, this.#chance(0.5));
+    if (this.#chance(0.02)) this.#cutOrReconnect(`p${this.#below(REPLICAS)}`);
     if (this.#chance(0.002)) this.#clock.pass(20_000);
     if (this.#chance(0.01)) await this.#restart(n % REPLICAS);
     if (this.#chance(0.01)) this.#changePool();
   }
 
+  #cutOrReconnect(id: string): void {
+    if (this.#chance(0.5)) this.#network.cut(id);
+    else this.#network.reconnect(id);
+  }
+
   async #restart(at: number): Promise<void> {
     const before = this.#replicas[at];
     // One that is cut off cannot say goodbye.
-    if (this.#chance(0.5)) this.#network.cut(`p${at}`, true);
+    if (this.#chance(0.5)) this.#network.cut(`p${at}`);
     await before?.stop();
-    this.#network.cut(`p${at}`, false);
+    this.#network.reconnect(`p${at}`);
     this.#start(at);
   }
 
