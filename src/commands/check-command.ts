@@ -40,7 +40,10 @@ export function checkCommand(): Command {
       const plan = await planFromPlugins(configOf(file, flags.config), flags.plugin);
       if (flags.plugin.length > 0 && !startsOthers(plan)) tryDecision(plan);
       else tryPlugins(plan);
-      const shown = shownOf(plan, flags.likeReference);
+      const shown = {
+        ...shownOf(plan),
+        ...(flags.likeReference ? differencesOf(plan) : NOT_COMPARED),
+      };
       const text = flags.json ? `${JSON.stringify(shown, undefined, 2)}\n` : asText(shown);
       process.stdout.write(text);
     });
@@ -110,7 +113,15 @@ interface Shown {
   readonly generalDifferences: readonly string[] | undefined;
 }
 
-function shownOf(plan: PickerPlan, likeReference: boolean): Shown {
+type Differences = Pick<Shown, 'differences' | 'generalDifferences'>;
+
+const NOT_COMPARED: Differences = { differences: undefined, generalDifferences: undefined };
+
+function differencesOf(plan: PickerPlan): Differences {
+  return { differences: referenceDifferences(plan), generalDifferences: GENERAL_DIFFERENCES };
+}
+
+function shownOf(plan: PickerPlan): Omit<Shown, keyof Differences> {
   return {
     plugins: plan.plugins.map(({ name, kind, definition, config: parameters }) => ({
       name,
@@ -131,8 +142,6 @@ function shownOf(plan: PickerPlan, likeReference: boolean): Shown {
     warnings: plan.warnings,
     words: planInWords(plan),
     notes: plan.notes,
-    differences: likeReference ? referenceDifferences(plan) : undefined,
-    generalDifferences: likeReference ? GENERAL_DIFFERENCES : undefined,
   };
 }
 

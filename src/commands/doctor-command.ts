@@ -97,19 +97,14 @@ async function run(flags: DoctorFlags): Promise<void> {
     kubeconfig === undefined ? [] : await accessFindings(kubeconfig, flags),
   ].flat();
   const lookedAt = [...envoys, ...pickers].map(({ about }) => about);
-  writeFindings(findings, [...lookedAt, ...filesOf(flags)], flags.json);
-}
-
-function writeFindings(
-  findings: readonly Finding[],
-  lookedAt: readonly string[],
-  json: boolean,
-): void {
-  const text = json
-    ? `${JSON.stringify({ lookedAt, findings }, undefined, 2)}\n`
-    : findingsText(findings, lookedAt);
+  const all = [...lookedAt, ...filesOf(flags)];
+  const text = flags.json ? documentText(findings, all) : findingsText(findings, all);
   process.stdout.write(printable(text));
   if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1;
+}
+
+function documentText(findings: readonly Finding[], lookedAt: readonly string[]): string {
+  return `${JSON.stringify({ lookedAt, findings }, undefined, 2)}\n`;
 }
 
 /** What was looked at besides ports, in words. */

@@ -31,22 +31,33 @@ export function topCommand(): Command {
     .option('--once', 'print once and exit, as into a pipe', false)
     .option('--json', 'print one JSON document and exit', false)
     .action(async ({ once, json, ...flags }: TopFlags) => {
-      if (json || once || !process.stdout.isTTY) await printOnce(flags, json);
+      if (json || once || !process.stdout.isTTY)
+        await printOnce(flags, json ? documentText : pageText);
       else await follow(flags);
     });
 }
 
 /** A pipe gets one page: later ones would be appended to it. */
-async function printOnce(flags: AdminFlags, json: boolean): Promise<void> {
-  const size = { lines: Number.POSITIVE_INFINITY, columns: stdoutColumns() };
+async function printOnce(
+  flags: AdminFlags,
+  textOf: (message: LiveMessage) => string,
+): Promise<void> {
   const print = (message: LiveMessage): boolean => {
-    const state = afterMessage(undefined, message);
-    if (json) process.stdout.write(`${JSON.stringify(message)}\n`);
-    else if (state !== undefined) process.stdout.write(printable(topText(state, size)));
+    process.stdout.write(textOf(message));
     return false;
   };
   const note = (line: string): void => void process.stderr.write(`${line}\n`);
   await readEvents(flags, STREAM, print, { note });
+}
+
+function documentText(message: LiveMessage): string {
+  return `${JSON.stringify(message)}\n`;
+}
+
+function pageText(message: LiveMessage): string {
+  const size = { lines: Number.POSITIVE_INFINITY, columns: stdoutColumns() };
+  const state = afterMessage(undefined, message);
+  return state === undefined ? '' : printable(topText(state, size));
 }
 
 /** Draws in place until the user ends it. A picker that has gone is asked again. */

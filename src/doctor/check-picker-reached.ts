@@ -31,7 +31,7 @@ function causeOf(cluster: Cluster, counter: Counter): Cause | undefined {
       counter('ssl.fail_verify_error') +
       counter('ssl.fail_verify_san') +
       counter('ssl.fail_verify_cert_hash');
-    if (unverified > 0) return unverifiedCertificate(counter('ssl.fail_verify_san') > 0);
+    if (unverified > 0) return counter('ssl.fail_verify_san') > 0 ? OTHER_NAME : UNVERIFIED;
     if (counter('ssl.connection_error') > 0) return NO_TLS_THERE;
   }
   if (failed > 0) return nothingListens(cluster);
@@ -41,17 +41,14 @@ function causeOf(cluster: Cluster, counter: Counter): Cause | undefined {
   return cluster.transport_socket === undefined && isHttp2 && closed > 0 ? TLS_THERE : undefined;
 }
 
-function unverifiedCertificate(isName: boolean): Cause {
-  return {
-    what: isName
-      ? 'the certificate that it shows has none of the names in match_typed_subject_alt_names: every request fails or passes without a pick.'
-      : 'Envoy does not accept its certificate, which the authority in trusted_ca has not signed, or which is not valid now: every request fails or passes without a pick.',
-    mend: isName
-      ? 'Correct the names in validation_context, or give the picker a certificate that has them, with --cert-path.'
-      : 'Give validation_context the authority of the picker’s certificate, or give the picker another certificate with --cert-path; `doctor --certificate <file>` says until when one is valid.',
-  };
-}
-
+const OTHER_NAME: Cause = {
+  what: 'the certificate that it shows has none of the names in match_typed_subject_alt_names: every request fails or passes without a pick.',
+  mend: 'Correct the names in validation_context, or give the picker a certificate that has them, with --cert-path.',
+};
+const UNVERIFIED: Cause = {
+  what: 'Envoy does not accept its certificate, which the authority in trusted_ca has not signed, or which is not valid now: every request fails or passes without a pick.',
+  mend: 'Give validation_context the authority of the picker’s certificate, or give the picker another certificate with --cert-path; `doctor --certificate <file>` says until when one is valid.',
+};
 const NO_TLS_THERE: Cause = {
   what: 'Envoy speaks TLS, and every handshake has failed: a picker with --insecure speaks none, and one with --client-ca-file demands a certificate. Every request fails or passes without a pick.',
   mend: 'Remove transport_socket from this cluster, or start the picker without --insecure; where it has --client-ca-file, add tls_certificates to common_tls_context.',

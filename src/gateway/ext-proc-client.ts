@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import {
   type ChannelCredentials,
+  type ChannelOptions,
   type Client,
   type ClientDuplexStream,
   type ClientWritableStream,
@@ -122,6 +123,9 @@ const AGAIN = JSON.stringify({
   ],
 });
 
+/** The name in self-signed certificates; by default gRPC sends the address, which TLS forbids. */
+const SSL: ChannelOptions = { 'grpc.ssl_target_name_override': 'pointsman' };
+
 /** The data plane's side of ext_proc, with the package's proto files. Connects when first used. */
 export function createExtProcClient({ address, tls, clock }: ExtProcClientOptions): ExtProcClient {
   const services = [
@@ -131,15 +135,15 @@ export function createExtProcClient({ address, tls, clock }: ExtProcClientOption
     ),
     serviceOf('accesslog/v3/als.proto', 'envoy.service.accesslog.v3.AccessLogService'),
   ] as const;
-  const channel = tls
-    ? credentials.createSsl(null, null, null, { rejectUnauthorized: false })
-    : credentials.createInsecure();
-  const guarded = guardCredentials(channel, clock, FRAMES);
-  let client = connectTo(address, services, guarded, tls);
+  const transport = tls
+    ? { channel: credentials.createSsl(null, null, null, { rejectUnauthorized: false }), own: SSL }
+    : { channel: credentials.createInsecure(), own: {} };
+  const guarded = { ...transport, channel: guardCredentials(transport.channel, clock, FRAMES) };
+  let client = connectTo(address, services, guarded);
   /** Requests that wait for a connection fail with it, and later ones try another. */
   const renew = (): void => {
     client.close();
-    client = connectTo(address, services, guarded, tls);
+    client = connectTo(address, services, guarded);
     whenStuck(client.getChannel(), { clock, limitMs: CONNECT_MS }, renew);
   };
   whenStuck(client.getChannel(), { clock, limitMs: CONNECT_MS }, renew);
@@ -165,17 +169,21 @@ function serviceOf(file: string, fullName: string): ServiceClientConstructor {
 
 type Connected = ExtProcClient & Pick<Client, 'getChannel'>;
 
+interface Transport {
+  readonly channel: ChannelCredentials;
+  /** Options that it needs itself. */
+  readonly own: ChannelOptions;
+}
+
 function connectTo(
   address: string,
   [Processor, AccessLog]: readonly [ServiceClientConstructor, ServiceClientConstructor],
-  channel: ChannelCredentials,
-  tls: boolean,
+  { channel, own }: Transport,
 ): Connected {
   const processor = new Processor(address, channel, {
     'grpc.max_receive_message_length': -1,
     'grpc.service_config': AGAIN,
-    // The name in self-signed certificates; by default gRPC sends the address, which TLS forbids.
-    ...(tls && { 'grpc.ssl_target_name_override': 'pointsman' }),
+    ...own,
     // Reconnects to a restarted picker after at most a second; grpc-js's default is two minutes.
     'grpc.max_reconnect_backoff_ms': 1_000,
     // A picker whose host has vanished is noticed after 15 s.

@@ -7,7 +7,7 @@ import { memoryOptions } from './groups/memory-args.ts';
 import { schedulerOptions } from './groups/scheduler-args.ts';
 import { serverOptions } from './groups/server-args.ts';
 import { settingError } from './groups/setting-error.ts';
-import { givenTimings } from './groups/timing-args.ts';
+import { fixedTimings, givenTimings } from './groups/timing-args.ts';
 
 /** Variables of the environment by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -49,7 +49,7 @@ export function stubFromArgs(
     ...kvEventOptions(args, { kvCache: args['enable-kvcache'] === true, asSimulator }),
     ...adapterOptions(args),
     ...encoderOptions(args),
-    timings: givenTimings(args, asSimulator),
+    timings: asSimulator ? fixedTimings(args) : givenTimings(args),
     ...answerOptions(args),
     pod: environment['POD_NAME'] || undefined,
     podNamespace: environment['POD_NAMESPACE'] || undefined,

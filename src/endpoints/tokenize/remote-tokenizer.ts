@@ -4,7 +4,7 @@ import { parseBounded } from '../../openai/json/parse-bounded.ts';
 import type { NoTokensReason, TokenQuestion } from '../../openai/read-prompt.ts';
 import { Deadline } from '../../runtime/clock/deadline.ts';
 import { TokenCache } from './token-cache.ts';
-import { TokenizerHosts } from './tokenizer-hosts.ts';
+import { type HostAnswer, TokenizerHosts } from './tokenizer-hosts.ts';
 
 export interface RemoteTokenizerOptions {
   readonly runtime: Runtime;
@@ -148,21 +148,22 @@ export class RemoteTokenizer {
         const tokens = tokensIn(answer, tokensMax);
         const failure = failureOf(answer, tokens);
         if (failure !== undefined) this.#options.onFailed?.(url, failure);
-        this.#onAnswer(key, tokens, tokens !== 'failed' || isRefusal(answer));
+        const isUsable = tokens !== 'failed' || isRefusal(answer);
+        this.#onAnswer(key, tokens, isUsable ? 'usable' : 'failed');
       },
       (error: unknown) => {
         this.#options.onFailed?.(url, messageOf(error));
-        this.#onAnswer(key, 'failed', false);
+        this.#onAnswer(key, 'failed', 'failed');
       },
     );
   }
 
-  #onAnswer(key: string, tokens: Uint32Array | 'failed', isGood: boolean): void {
+  #onAnswer(key: string, tokens: Uint32Array | 'failed', answer: HostAnswer): void {
     const open = this.#asked.get(key);
     if (open === undefined) return;
     this.#asked.delete(key);
     this.#askedChars -= key.length;
-    this.#hosts.onAnswered(open.url.host, isGood);
+    this.#hosts.onAnswered(open.url.host, answer);
     if (tokens !== 'failed') {
       this.stats.answers += 1;
       this.#cache.set(key, tokens);

@@ -7,6 +7,9 @@ const LEFT_OUT_MS: Millis = 1000;
 /** Hosts that are gone are forgotten when there are more than this. */
 const HOSTS_MAX = 1000;
 
+/** Whether the host does its work; one that refuses a prompt does. */
+export type HostAnswer = 'usable' | 'failed';
+
 interface HostState {
   open: number;
   leftOutUntil: Millis;
@@ -36,11 +39,11 @@ export class TokenizerHosts {
     else state.open += 1;
   }
 
-  onAnswered(host: string, isGood: boolean): void {
+  onAnswered(host: string, answer: HostAnswer): void {
     const state = this.#hosts.get(host);
     if (state === undefined) return;
     state.open -= 1;
-    if (isGood) state.leftOutUntil = 0;
+    if (answer === 'usable') state.leftOutUntil = 0;
     else this.onLate(host);
   }
 

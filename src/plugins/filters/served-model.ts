@@ -43,7 +43,7 @@ export const servedModelFilter: FilterDefinition = defineFilter({
   create: ({ onMissing, fallbackOnEmpty }) => ({
     filter(endpoints, { request: { model } }) {
       if (model === '') return endpoints;
-      const kept = listing(model, endpoints, onMissing === 'Pass');
+      const kept = listing(model, endpoints, onMissing);
       return kept.length === 0 && fallbackOnEmpty ? endpoints : kept;
     },
   }),
@@ -52,7 +52,7 @@ export const servedModelFilter: FilterDefinition = defineFilter({
 function listing(
   model: string,
   endpoints: readonly Endpoint[],
-  keepsUnknown: boolean,
+  onMissing: ServedModelConfig['onMissing'],
 ): readonly Endpoint[] {
   const listed = endpoints.map((endpoint) => {
     const models = endpoint.attribute(MODELS);
@@ -61,7 +61,7 @@ function listing(
   const isAdapter = listed.some((each) => typeof each === 'object' && each.isAdapter);
   return endpoints.filter((_endpoint, at) => {
     const found = listed[at];
-    return found === undefined ? keepsUnknown && !isAdapter : found !== 'not listed';
+    return found === undefined ? onMissing === 'Pass' && !isAdapter : found !== 'not listed';
   });
 }
 

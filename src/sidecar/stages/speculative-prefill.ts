@@ -70,7 +70,7 @@ async function* passed(
       yield chunk;
     }
     if (bytes <= ANSWER_BYTES_MAX) {
-      prompt = nextPrompt(turn, textOf(Buffer.concat(kept), isEventStream(answer)));
+      prompt = nextPrompt(turn, textOf(Buffer.concat(kept), answer));
     }
   } finally {
     if (prompt === undefined) speculation.underWay = false;
@@ -161,9 +161,9 @@ function nextPrompt({ body, api }: Turn, text: string): JsonObject | undefined {
 }
 
 /** The text of a chat's first answer; empty where there is none. */
-function textOf(answer: Buffer, eventStream: boolean): string {
-  if (!eventStream) return contentIn(answer, 'message');
-  const lines = answer.toString('utf8').split('\n');
+function textOf(bytes: Buffer, answer: EngineAnswer): string {
+  if (!isEventStream(answer)) return contentIn(bytes, 'message');
+  const lines = bytes.toString('utf8').split('\n');
   return lines
     .map((line) => eventIn(Buffer.from(line)))
     .map((event) => (event === undefined ? '' : contentIn(event, 'delta')))

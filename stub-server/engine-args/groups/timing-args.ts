@@ -52,10 +52,14 @@ export const TIMING_FIELDS: Readonly<Record<keyof TimingArgs, keyof Timings>> = 
   'time-factor-under-load': 'loadFactor',
 };
 
-/** Fixed times, where one is given or `always`; the others are 0. */
-export function givenTimings(args: TimingArgs, always: boolean): object | undefined {
-  const changes = timingChanges(args);
-  return always || Object.keys(changes).length > 0 ? { ...NO_TIME, ...changes } : undefined;
+/** Fixed times, where one is given; the others are 0. */
+export function givenTimings(args: TimingArgs): object | undefined {
+  return Object.keys(timingChanges(args)).length > 0 ? fixedTimings(args) : undefined;
+}
+
+/** Fixed times; those that are not given are 0. */
+export function fixedTimings(args: TimingArgs): object {
+  return { ...NO_TIME, ...timingChanges(args) };
 }
 
 /** The times that are given. */

@@ -164,17 +164,21 @@ class Generation {
       onDone: (reason, usage) => {
         if (reason === 'abort' || this.#left === 0) return;
         if (reason === 'error') this.#fail();
-        else this.#count({ ...usage, promptTokens: sequence.promptTokens }, sequence.countsPrompt);
+        else this.#count(usage, sequence);
       },
     });
   }
 
-  #count({ promptTokens, completionTokens, cachedTokens }: SequenceUsage, prompt: boolean): void {
+  /** A prompt with several answers counts once. */
+  #count(
+    { completionTokens, cachedTokens }: SequenceUsage,
+    { promptTokens, countsPrompt }: PlannedSequence,
+  ): void {
     const sum = this.#usage;
     this.#usage = {
-      promptTokens: sum.promptTokens + (prompt ? promptTokens : 0),
+      promptTokens: sum.promptTokens + (countsPrompt ? promptTokens : 0),
       completionTokens: sum.completionTokens + completionTokens,
-      cachedTokens: sum.cachedTokens + (prompt ? cachedTokens : 0),
+      cachedTokens: sum.cachedTokens + (countsPrompt ? cachedTokens : 0),
     };
     this.#left -= 1;
     if (this.#left === 0) this.#finish();

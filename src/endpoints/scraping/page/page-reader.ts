@@ -14,7 +14,7 @@ import {
   SeriesFinder,
 } from './prometheus-scan.ts';
 import { type PageReading, type PageRefusal, sameValues } from './reading.ts';
-import { ENGINE_LABELS, parseSpec, type SeriesSpec } from './series-spec.ts';
+import { ENGINE_LABELS, parseSpec } from './series-spec.ts';
 
 /** Longer lists of adapters are cut: a server holds some tens, and memory must stay bounded. */
 const ADAPTERS_MAX = 1024;
@@ -58,13 +58,13 @@ export class PageReader {
 
   constructor(mapping: EngineMapping, { loadOptional = false, rank }: PageReaderOptions = {}) {
     this.#loadOptional = loadOptional;
-    const ofRank = (orNone: boolean): Pick<SeriesSpec, 'rank'> =>
-      rank === undefined ? {} : { rank: { number: rank, orNone } };
+    const ofRank = rank === undefined ? {} : { rank: { number: rank, orNone: false } };
+    const ofRankOrAll = rank === undefined ? {} : { rank: { number: rank, orNone: true } };
     // vLLM says of adapters and the process what is so of all ranks.
     const finderOf: FinderOf = (spec, everyPages) =>
-      new SeriesFinder({ ...parseSpec(spec), ...ofRank(true) }, this.#work, everyPages);
+      new SeriesFinder({ ...parseSpec(spec), ...ofRankOrAll }, this.#work, everyPages);
     const finders = (specs: readonly string[]): readonly SeriesFinder[] =>
-      specs.map((spec) => new SeriesFinder({ ...parseSpec(spec), ...ofRank(false) }, this.#work));
+      specs.map((spec) => new SeriesFinder({ ...parseSpec(spec), ...ofRank }, this.#work));
     this.#waiting = new LoadMetric(finders(mapping.waiting), add, WAITING_MAX);
     this.#running = new LoadMetric(finders(mapping.running), add, RUNNING_MAX);
     // Both find the same lines: one that has been found is not searched for again.
