@@ -94,11 +94,7 @@ function Promotion({ promotion }) {
         'ul',
         { class: 'conditions' },
         conditions.map(({ met, text }) =>
-          h(
-            'li',
-            { key: text, class: met ? 'met' : '' },
-            `${met ? 'is met' : 'waits for'}: ${text}`,
-          ),
+          h('li', { key: text, class: met ? 'met' : '' }, `${met ? 'met' : 'not yet'}: ${text}`),
         ),
       ),
     events.length > 0 && h(Steps, { events }),

@@ -85,7 +85,7 @@ async function run(flags: ReplayFlags): Promise<void> {
     flags.json
       ? `${JSON.stringify({ reports, results }, undefined, 2)}\n`
       : [
-          renderComparison(reports, process.stdout.columns),
+          renderComparison(reports, process.stdout.columns, 'target'),
           comparisonLegend(STUDY_OBJECTIVE),
           `\n${notes.join('\n')}\n`,
         ].join(''),

@@ -51,7 +51,7 @@ export function beginConditions(
       met: decisions >= decisionsNeeded,
       value: decisions,
       needed: decisionsNeeded,
-      text: `${grouped(decisions)} of ${grouped(decisionsNeeded)} decisions${since}`,
+      text: `${grouped(decisions)} decisions${since}, ${grouped(decisionsNeeded)} needed`,
     },
     {
       name: 'gain',
@@ -93,7 +93,7 @@ function undecidedCondition(
       met: percent <= mostPercent,
       value: percent,
       needed: mostPercent,
-      text: `${share} left to its profiles, there may be ${mostPercent} %`,
+      text: `${share} left to its profiles, at most ${mostPercent} % allowed`,
     },
   ];
 }
@@ -116,7 +116,7 @@ export function stepCondition(
     met: requests >= stepRequests,
     value: requests,
     needed: stepRequests,
-    text: `${grouped(requests)} of ${grouped(stepRequests)} requests at ${percent} % before ${next} %`,
+    text: `${grouped(requests)} requests at ${percent} %, ${grouped(stepRequests)} needed before ${next} %`,
   };
 }
 

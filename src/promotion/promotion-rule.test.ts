@@ -124,23 +124,25 @@ describe('the rule of promotion', () => {
     const own = promotionRule.parse({ shadow: 'x', promote: { decisions: 5000 } });
     const young = { ...gain, decisions: 919, percent: 8, meanMs: 90, lowPercent: Number.NaN };
     expect(waitsFor(beginConditions(own, { ...profilesOnly, gain: young, faults: 2 }))).toBe(
-      '919 of 5,000 decisions; gain 90.0 ms (8.0 %), 95 % interval not known yet (its lower end must be at least 3 %); 2 requests that only one refuses, there must be none',
+      '919 decisions, 5,000 needed; gain 90.0 ms (8.0 %), 95 % interval not known yet (its lower end must be at least 3 %); 2 requests that only one refuses, there must be none',
     );
     expect(waitsFor(beginConditions(own, undefined))).toContain(
-      '0 of 5,000 decisions; gain not known',
+      '0 decisions, 5,000 needed; gain not known',
     );
     expect(waitsFor(beginConditions(own, { ...profilesOnly, gain }))).toBe('');
     const step = stepCondition(own, { requests: 812, percent: 5, next: 25 });
-    expect(waitsFor([step])).toBe('812 of 2,000 requests at 5 % before 25 %');
+    expect(waitsFor([step])).toBe('812 requests at 5 %, 2,000 needed before 25 %');
   });
 
   it('[V235] counts what a shadow has shown since its restart, and asks for more after each', () => {
     const own = promotionRule.parse({ shadow: 'x', promote: { decisions: 5000 } });
     const after = (decisions: number, restarts: number): string =>
       waitsFor(beginConditions(own, { ...profilesOnly, gain: { ...gain, decisions }, restarts }));
-    expect(after(9999, 1)).toBe('9,999 of 10,000 decisions since its last restart (1 in all)');
+    expect(after(9999, 1)).toBe('9,999 decisions since its last restart (1 in all), 10,000 needed');
     expect(after(10_000, 1)).toBe('');
-    expect(after(10_000, 2)).toBe('10,000 of 15,000 decisions since its last restart (2 in all)');
+    expect(after(10_000, 2)).toBe(
+      '10,000 decisions since its last restart (2 in all), 15,000 needed',
+    );
     expect(after(5000, 0)).toBe('');
   });
 
@@ -149,7 +151,7 @@ describe('the rule of promotion', () => {
       waitsFor(beginConditions(rule, { ...profilesOnly, gain, undecided }));
     expect(waits(100)).toBe('');
     expect(waits(200)).toBe(
-      '200 of 10,200 requests (1.96 %) left to its profiles, there may be 1 %',
+      '200 of 10,200 requests (1.96 %) left to its profiles, at most 1 % allowed',
     );
     const names = beginConditions(rule, { ...profilesOnly, gain }).map(({ name }) => name);
     expect(names).toEqual(['decisions', 'gain', 'faults']);

@@ -50,6 +50,19 @@ it('[O384] says how to keep it where the last step is taken, and not before', ()
   expect(text({ percent: 50, conditions: [waits] })).not.toContain(keep);
 });
 
+it('[O503] says of each condition whether it is met, what there is, and what is needed', () => {
+  const condition = (name: 'decisions' | 'requests', met: boolean, said: string) =>
+    ({ name, met, value: 1, needed: 2, text: said }) as const;
+  const conditions = [
+    condition('decisions', true, '150 decisions, 30 needed'),
+    condition('requests', false, '812 requests at 5 %, 2,000 needed before 25 %'),
+  ];
+  expect(text({ percent: 5, conditions }).split('\n').slice(1, 3)).toEqual([
+    '  met        150 decisions, 30 needed',
+    '  not yet    812 requests at 5 %, 2,000 needed before 25 %',
+  ]);
+});
+
 it('[O387] says how much of the times requests waited at the picker', () => {
   const latency = { count: 40, meanMs: 900.04, varianceMs2: 1, waitedMs: 812.5 };
   const outcomes = { ...status({}).outcomes, incumbent: { ...arm(40), latency } };

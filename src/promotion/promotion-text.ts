@@ -12,7 +12,7 @@ export function promotionText(status: PromotionStatus, dated: (wallMs: number) =
       ? 'the configuration in charge decides all requests'
       : `${shadow} decides ${percent} % of the requests`;
   const waiting = conditions.map(
-    ({ met, text }) => `  ${met ? 'is met' : 'waits for'}`.padEnd(13) + text,
+    ({ met, text }) => `  ${met ? 'met' : 'not yet'}`.padEnd(13) + text,
   );
   const arms =
     shadow === undefined

@@ -187,9 +187,9 @@ describe('promotion', () => {
     has({ challenger: good(10) });
     look();
     expect(waits).toEqual([
-      '0 of 10,000 decisions; gain not known yet, 95 % interval not known yet (its lower end must be at least 3 %)',
-      '9,000 of 10,000 decisions',
-      '0 of 2,000 requests at 5 % before 25 %',
+      '0 decisions, 10,000 needed; gain not known yet, 95 % interval not known yet (its lower end must be at least 3 %)',
+      '9,000 decisions, 10,000 needed',
+      '0 requests at 5 %, 2,000 needed before 25 %',
     ]);
     expect(promotion.status().conditions).toMatchObject([
       { name: 'requests', met: false, value: 10, needed: 2000 },

@@ -31,6 +31,16 @@ describe('[O270] what redecide prints', () => {
     expect(text).not.toContain('  1, 10:');
   });
 
+  it('[O502] marks thousands in its counts', () => {
+    const long = { ...decided(3, ['a', 0.5], ['b', 0.75]), request: { promptTokens: 12_345 } };
+    const all = Array.from({ length: 1200 }, () => long as unknown as RunRedecision);
+    const text = tallied(false, all).text();
+    expect(text).toMatch(/^1,200 decisions, 0\.000 % identical, 1,200 to another endpoint\n/);
+    expect(text).toContain('  a         1,200      0\n');
+    expect(text).toContain('  3, 12,345: a (0.5000)');
+    expect(tallied(true, all).text()).toContain('same pick in 0 of 1,200 decisions');
+  });
+
   it('[O283] aligns its table to the longest name of an endpoint', () => {
     const pod = 'default/vllm-llama-70b-decode-7c9f8d6b5-xk2lq';
     const text = tallied(true, [decided(1, [pod, 0.5], ['b', 0.75])]).text();

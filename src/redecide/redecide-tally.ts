@@ -1,4 +1,5 @@
 import type { ReplacementReport } from '../framework/replacement.ts';
+import { grouped } from '../framework/values/grouped.ts';
 import { textTable } from '../framework/values/text-table.ts';
 import type { CapturedDecision } from '../journal/capture/capture-record.ts';
 import type { RunRedecision } from './redecide.ts';
@@ -108,7 +109,7 @@ export class RedecideTally {
     if (this.#undecided > 0) lines.push(this.#undecidedText());
     if (this.#isComparison ? this.#elsewhere() > 0 : this.differ > 0) {
       const counts = [...this.#byEndpoint].toSorted(([a], [b]) => a.localeCompare(b));
-      const rows = counts.map(([id, { was, is }]) => [id, String(was), String(is)]);
+      const rows = counts.map(([id, { was, is }]) => [id, grouped(was), grouped(is)]);
       lines.push('', ...textTable([['endpoint', 'was', 'is'], ...rows], 1));
       if (this.#examples.length > 0) {
         lines.push('', 'the first that differ: request, tokens, was → is');
@@ -124,14 +125,14 @@ export class RedecideTally {
 
   #firstLine(): string {
     const elsewhere = this.#elsewhere();
-    const runs = this.#runs > 1 ? ` of ${this.#runs} runs` : '';
+    const runs = this.#runs > 1 ? ` of ${grouped(this.#runs)} runs` : '';
     if (!this.#isComparison) {
       const share = shareText(this.decisions - this.differ, this.decisions);
-      return `${this.decisions} decisions${runs}, ${share} % identical, ${elsewhere} to another endpoint`;
+      return `${grouped(this.decisions)} decisions${runs}, ${share} % identical, ${grouped(elsewhere)} to another endpoint`;
     }
     const same = this.decisions - elsewhere;
     const share = shareText(same, this.decisions);
-    return `against another configuration: same pick in ${same} of ${this.decisions} decisions${runs} (${share} %), ${elsewhere} to another endpoint`;
+    return `against another configuration: same pick in ${grouped(same)} of ${grouped(this.decisions)} decisions${runs} (${share} %), ${grouped(elsewhere)} to another endpoint`;
   }
 
   /** What the core would have learned from missing records, it does not know. */
@@ -139,23 +140,25 @@ export class RedecideTally {
     const { decisions, differ } = this.#partial;
     const others = this.decisions - decisions;
     const share = shareText(decisions - differ, decisions);
-    const these = `${decisions} of them come after records that are missing: ${share} % of these are identical`;
+    const these = `${grouped(decisions)} of them come after records that are missing: ${share} % of these are identical`;
     if (others === 0) return these;
     return `${these}, of the others ${shareText(others - (this.differ - differ), others)} %`;
   }
 
   #undecidedText(): string {
-    const reasons = [...this.#declined].map(([reason, count]) => `${count} ${reason}`).join(', ');
+    const reasons = [...this.#declined]
+      .map(([reason, count]) => `${grouped(count)} ${reason}`)
+      .join(', ');
     const scheduler = this.#scheduler ?? 'the scheduler';
     const late = this.#declined.has('deadline') ? DEADLINE_ADVICE : '';
-    return `${this.#undecided} more that ${scheduler} left to the profiles are not compared: ${reasons}${late}`;
+    return `${grouped(this.#undecided)} more that ${scheduler} left to the profiles are not compared: ${reasons}${late}`;
   }
 
   #differing(each: RunRedecision): readonly string[] {
     const { run, n, request, was, is } = each;
     const place = this.#runs > 1 ? `run ${run}, ${n}` : n;
     const why = whyOf(each);
-    const line = `  ${place}, ${request.promptTokens}: ${decisionText(was)} → ${decisionText(is)}`;
+    const line = `  ${place}, ${grouped(request.promptTokens)}: ${decisionText(was)} → ${decisionText(is)}`;
     return why === undefined ? [line] : [line, `    ${why}`];
   }
 

@@ -91,6 +91,15 @@ describe('pointsman shadow', () => {
     expect(shadowTable(shadows, 20)).toMatch(/^shadow {2}decisions\n/);
   });
 
+  it('[O502] marks thousands in its counts and times', () => {
+    const slow = { ...all, shadowTtftMs: 9000 * 2050, decisions: 12_345 };
+    const own = { ...parity, all: slow, ownDecisions: 2000, replacement: { undecided: 3000 } };
+    const [one] = shadows;
+    const table = shadowTable([{ ...one, parity: own, dropped: 4000 } as unknown as ShadowStatus]);
+    for (const text of ['12,345', '2,000.0 ms', '4,000', 'undecided 3,000', 'itself 2,000'])
+      expect(table).toContain(text);
+  });
+
   it('[D383] says how often no endpoint scores more than the chosen one', async () => {
     const { stdout } = await shadow('top');
     const [heads = '', line = ''] = stdout.split('\n');

@@ -118,7 +118,7 @@ describe('[O186] [D565] a wrong command line says what to type next, in few line
   });
 });
 
-it('[O187] [O489] commands that ask a picker find that of this machine, and name what it runs without', async () => {
+it('[O187] [O489] [O504] commands that ask a picker find that of this machine, and name what it runs without', async () => {
   const stack = await LiveStack.start();
   try {
     const doctor = await pointsman('doctor', '--admin', stack.admin);
@@ -131,6 +131,8 @@ it('[O187] [O489] commands that ask a picker find that of this machine, and name
     for (const command of [['shadow', 'top'], ['top', '--once'], ['doctor']]) {
       const early = await pointsman(...command, '--admin-token-file', 'no/token');
       expect(early.stderr).toMatch(/^no\/token is not there; .* makes it when it starts\n$/);
+      // As of each other file that is given and is not there.
+      expect(early.code).toBe(2);
     }
   } finally {
     await stack.stop();

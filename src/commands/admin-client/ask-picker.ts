@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { UnreadableFile } from '../../files/following/read-followed.ts';
 import { readToken } from '../../files/following/token-file.ts';
 import { adminUrl } from './admin-url.ts';
 import { CommandFailure } from './command-errors.ts';
@@ -114,7 +115,7 @@ export function adminTokenIn(file: string): string {
     return readToken('--admin-token-file', file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new CommandFailure(
+    throw new UnreadableFile(
       `${file} is not there; \`pointsman serve --admin-token-file ${file}\` makes it when it starts`,
     );
   }

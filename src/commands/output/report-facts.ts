@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { packageVersion } from '../../files/folders.ts';
+import { grouped } from '../../framework/values/grouped.ts';
 import type { Replayed } from '../../lab/replay/replay-to.ts';
 import type { ServerSpec } from '../../lab/simulate/pool-spec.ts';
 import type { JobResult } from '../../lab/simulate/run-job.ts';
@@ -30,7 +31,10 @@ export function simulationFacts(
     ['Pool', `${basename(pool)}: ${serversText(servers)}, simulated`],
     ['Configurations', [...new Set(runs.map(({ job }) => job.name))].join(', ')],
     ['Draws', `${seeds}${moved}`],
-    ['Good answer', `first token under ${ttftMs} ms, then ${tpotMs} ms per token`],
+    [
+      'Good answer',
+      `first token under ${grouped(ttftMs)} ms, then ${grouped(tpotMs)} ms per token`,
+    ],
     ...originFacts(),
   ];
 }
@@ -54,7 +58,7 @@ export function replayFacts(
     ['Trace', basename(trace)],
     ['Load', loadText(requests?.length, closedLoop ? undefined : rate, speed)],
     ['Targets', replays.map(({ job }) => `${job.name} (${job.target})`).join(', ')],
-    ['Servers that answered', String(first?.figures.servers.length ?? 0)],
+    ['Servers that answered', grouped(first?.figures.servers.length ?? 0)],
     ['Draws', '1, one target after another'],
     ...originFacts(),
   ];

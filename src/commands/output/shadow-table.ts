@@ -1,4 +1,5 @@
 import { displayWidth, padded } from '../../framework/values/display-width.ts';
+import { grouped } from '../../framework/values/grouped.ts';
 import { explainedText } from '../../shadow/explained-decisions.ts';
 import type { Parity } from '../../shadow/parity.ts';
 import { parityFigures } from '../../shadow/parity-figures.ts';
@@ -22,7 +23,7 @@ interface ShadowColumn extends Column {
 }
 
 const DECISION_COLUMNS: readonly DecisionColumn[] = [
-  { head: 'decisions', importance: 1, textOf: ({ decisions }) => String(decisions) },
+  { head: 'decisions', importance: 1, textOf: ({ decisions }) => grouped(decisions) },
   {
     head: 'same endpoint',
     importance: 3,
@@ -45,8 +46,8 @@ const DECISION_COLUMNS: readonly DecisionColumn[] = [
 ];
 
 const SHADOW_COLUMNS: readonly ShadowColumn[] = [
-  { head: 'restarts', importance: 8, textOf: ({ restarts }) => String(restarts) },
-  { head: 'dropped', importance: 9, textOf: ({ dropped }) => String(dropped) },
+  { head: 'restarts', importance: 8, textOf: ({ restarts }) => grouped(restarts) },
+  { head: 'dropped', importance: 9, textOf: ({ dropped }) => grouped(dropped) },
 ];
 
 const COLUMNS: readonly Column[] = [...DECISION_COLUMNS, ...SHADOW_COLUMNS];
@@ -55,6 +56,9 @@ const BY_IMPORTANCE: readonly string[] = [
   'shadow',
   ...COLUMNS.toSorted((a, b) => a.importance - b.importance).map(({ head }) => head),
 ];
+
+/** With a mark at thousands, as times of overloaded pools have them. */
+const TENTHS = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 const TABLE_NOTE = `TTFT difference: predicted time to first token where the shadow would send
 requests, minus that where they went; below 0 the shadow is better; in brackets
@@ -104,8 +108,8 @@ function linesOf(shadow: ShadowStatus): readonly (readonly string[])[] {
   ]);
   return [
     [`${name}${running ? '' : ' (down)'}`, ...decided, ...itself],
-    ...(undecided > 0 ? [[`  undecided ${undecided}`]] : []),
-    ...(own > 0 ? [[`  decided by itself ${own}, not compared`]] : []),
+    ...(undecided > 0 ? [[`  undecided ${grouped(undecided)}`]] : []),
+    ...(own > 0 ? [[`  decided by itself ${grouped(own)}, not compared`]] : []),
     ...kinds,
   ];
 }
@@ -122,5 +126,5 @@ function share(value: number | undefined): string {
 }
 
 function ms(value: number | undefined): string {
-  return value === undefined ? '-' : `${value.toFixed(1)} ms`;
+  return value === undefined ? '-' : `${TENTHS.format(value)} ms`;
 }

@@ -1,3 +1,4 @@
+import { grouped } from '../../framework/values/grouped.ts';
 import { textTable } from '../../framework/values/text-table.ts';
 import type { LiveEndpoint } from '../../serve/live/live-message.ts';
 
@@ -15,12 +16,12 @@ const ROLE: Column = { head: 'role', chars: 7, isText: true, textOf: ({ role = '
 const PREFILL: Column = {
   head: 'prefill',
   chars: 7,
-  textOf: ({ prefillTokens }) => String(prefillTokens),
+  textOf: ({ prefillTokens }) => grouped(prefillTokens),
 };
 const RUNNING: Column = {
   head: 'running',
   chars: 7,
-  textOf: ({ sample }) => String(sample?.running ?? '-'),
+  textOf: ({ sample }) => countOrDash(sample?.running),
 };
 const AGE: Column = {
   head: 'age',
@@ -34,7 +35,7 @@ const COLUMNS: readonly Column[] = [
   { head: 'in flight', chars: 9, textOf: inFlightText },
   PREFILL,
   RUNNING,
-  { head: 'queue', chars: 5, textOf: ({ sample }) => String(sample?.waiting ?? '-') },
+  { head: 'queue', chars: 5, textOf: ({ sample }) => countOrDash(sample?.waiting) },
   { head: 'KV', chars: 5, textOf: ({ sample }) => percent(sample?.kv ?? null) },
   { head: 'hits', chars: 5, textOf: ({ hitRate }) => percent(hitRate) },
   AGE,
@@ -94,7 +95,11 @@ export function poolLines(
 }
 
 function inFlightText({ inFlight, lost }: LiveEndpoint): string {
-  return lost === undefined ? String(inFlight) : `${inFlight}, ${lost} lost`;
+  return lost === undefined ? grouped(inFlight) : `${grouped(inFlight)}, ${grouped(lost)} lost`;
+}
+
+function countOrDash(count: number | undefined): string {
+  return count === undefined ? '-' : grouped(count);
 }
 
 /** Why an endpoint is not well, without its address where a URL of it is named. */

@@ -1,3 +1,4 @@
+import { grouped } from '../../framework/values/grouped.ts';
 import type {
   LiveDecision,
   LiveEndpoint,
@@ -30,6 +31,8 @@ const OTHER_LINES = 10;
 const STEPS_DRAWN = 60;
 /** Longer ago, a first token says nothing about now. */
 const ANSWERED_MS_MAX = 10_000;
+/** With a mark at thousands. */
+const RATE = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const BARS = '▁▂▃▄▅▆▇█';
 const WORST_FIRST = ['ejected', 'not scraped', 'stale', 'new', 'ok'];
 /** Names in the order that people expect: `pod-9` before `pod-10`. */
@@ -78,12 +81,12 @@ export function topText(state: TopState, { lines: linesMax, columns }: TopSize):
     headLine(picker, message.promoted),
     ...troubles,
     '',
-    `in flight ${totals.inFlight}   waiting here ${totals.waiting}   endpoints ${totals.endpoints}${healthOf(state)}`,
+    `in flight ${grouped(totals.inFlight)}   waiting here ${grouped(totals.waiting)}   endpoints ${grouped(totals.endpoints)}${healthOf(state)}`,
     ...requestLines(state, columns),
     ...refusedLines(message),
     '',
     ...poolLines(shown, nameOf, columns),
-    ...(hidden === 0 ? [] : [`… and ${hidden} more endpoints`]),
+    ...(hidden === 0 ? [] : [`… and ${grouped(hidden)} more endpoints`]),
     '',
     ...(picker.explains
       ? decisionLines(decisions, nameOf, columns)
@@ -96,7 +99,7 @@ export function topText(state: TopState, { lines: linesMax, columns }: TopSize):
 function healthOf({ message: { totals }, rows, whyEmpty = '/readyz says why' }: TopState): string {
   if (totals.endpoints === 0) return `: ${whyEmpty}`;
   const troubled = rows.filter((row) => row.state !== 'ok').length;
-  return troubled === 0 ? ', all well' : `, ${troubled} with trouble`;
+  return troubled === 0 ? ', all well' : `, ${grouped(troubled)} with trouble`;
 }
 
 /** A line for each reason of `/readyz`. */
@@ -131,7 +134,7 @@ function requestLines({ steps, picker }: TopState, columns: number): readonly st
   const seconds = picker.stepMs / 1000;
   const last = steps.at(-1);
   const perSecond = (count: number | undefined): string =>
-    `${((count ?? 0) / seconds).toFixed(1)}/s`;
+    `${RATE.format((count ?? 0) / seconds)}/s`;
   const rates = partsWithin(
     [
       `decided ${perSecond(last?.picked)}`,

@@ -3,8 +3,8 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 /** More than any certificate or list of authorities needs. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 
-/** What is at a path is no file that could be read as a whole. The message is a sentence. */
-class UnreadableFile extends Error {
+/** A file that was given cannot be used: the message is a sentence for the user. */
+export class UnreadableFile extends Error {
   override readonly name = 'UnreadableFile';
 }
 

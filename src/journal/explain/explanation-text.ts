@@ -1,4 +1,5 @@
 import { firstOf } from '../../framework/values/first-of.ts';
+import { grouped } from '../../framework/values/grouped.ts';
 import { textTable } from '../../framework/values/text-table.ts';
 import { deciderText, NO_ENDPOINT } from '../../picker/cycles/cycle.ts';
 import type {
@@ -78,7 +79,7 @@ function askedText(
   { model, promptTokens }: Pick<FlowRecord, 'model' | 'promptTokens'>,
   time: string,
 ): string {
-  return `asked      ${time}  model ${model || '?'}  ${promptTokens} prompt tokens`;
+  return `asked      ${time}  model ${model || '?'}  ${grouped(promptTokens)} prompt tokens`;
 }
 
 /** What flow control says where it kept the request; else for which endpoint it waited. */

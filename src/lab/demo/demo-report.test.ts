@@ -26,6 +26,8 @@ it('[O372] [O458] fits its table and what it says about it into 80 columns, and 
     policies: ['round-robin', 'reference-default', 'default'].map(policy),
   } as const;
   const lines = renderDemo(report).split('\n');
+  // [O502] Thousands are marked.
+  expect(lines.join('\n')).toMatch(/12,116 ms[^]*1,677/);
   for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(80);
   expect(lines.filter((line) => line.startsWith('policy'))).toHaveLength(2);
   const wide = renderDemo(report, 120).split('\n');

@@ -1,3 +1,4 @@
+import { grouped } from '../../framework/values/grouped.ts';
 import { tableWithin } from '../../framework/values/text-table.ts';
 import type { PolicyResult } from './policy-result.ts';
 
@@ -28,11 +29,11 @@ const COLUMNS: readonly {
   { head: 'p50', cell: ({ ttftMs }) => milliseconds(ttftMs.p50) },
   { head: 'p90', cell: ({ ttftMs }) => milliseconds(ttftMs.p90) },
   { head: 'p99', cell: ({ ttftMs }) => milliseconds(ttftMs.p99) },
-  { head: 'tokens/s', cell: ({ tokensPerSecond }) => tokensPerSecond.toFixed(0) },
+  { head: 'tokens/s', cell: ({ tokensPerSecond }) => grouped(Math.round(tokensPerSecond)) },
   { head: 'prefix hits', cell: ({ prefixHitRate }) => `${(100 * prefixHitRate).toFixed(1)} %` },
   { head: 'max/mean req', cell: ({ balance }) => balance.requests.toFixed(2) },
   { head: 'max/mean tok', cell: ({ balance }) => balance.promptTokens.toFixed(2) },
-  { head: 'errors', cell: ({ errors }) => String(errors) },
+  { head: 'errors', cell: ({ errors }) => grouped(errors) },
 ];
 
 /** The comparison as text: a row for each policy, then what the columns mean. */
@@ -43,7 +44,7 @@ export function renderDemo(report: DemoReport, columns = 80): string {
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
   const install = envoyInstallMs > 0 ? ` after ${seconds(envoyInstallMs)} to install Envoy` : '';
   const through = gateway === 'embedded' ? ', through the embedded gateway, not Envoy' : '';
-  const lateText = late.toFixed(0);
+  const lateText = grouped(Math.round(late));
   const lateNote =
     late < SENDER_STARVED_MS
       ? [`busy machine: requests left up to ${lateText} ms late (p99), as these figures contain`]
@@ -76,5 +77,5 @@ export function renderDemo(report: DemoReport, columns = 80): string {
 }
 
 function milliseconds(value: number): string {
-  return Number.isNaN(value) ? '–' : `${value.toFixed(0)} ms`;
+  return Number.isNaN(value) ? '–' : `${grouped(Math.round(value))} ms`;
 }

@@ -1,3 +1,4 @@
+import { grouped } from '../../framework/values/grouped.ts';
 import type { ReplayFigures } from './summarize-replay.ts';
 
 /** Above this, the sender's lateness is visible in the times to first token. */
@@ -12,18 +13,20 @@ const REFUSED_NOTE =
 export function describeReplay(figures: ReplayFigures): readonly string[] {
   const { planned, due, durationMs, underWayMax, late, tokenGap, refused, errors } = figures;
   return [
-    `${due.toLocaleString('en')} of ${planned.toLocaleString('en')} requests were due in a run of ${(durationMs / 1000).toFixed(1)} s; up to ${underWayMax.toLocaleString('en')} under way at once.`,
+    `${grouped(due)} of ${grouped(planned)} requests were due in a run of ${(durationMs / 1000).toFixed(1)} s; up to ${grouped(underWayMax)} under way at once.`,
     ...(figures.stopped
-      ? [`Stopped by hand: ${figures.unfinished} answers were cut and are not in the figures.`]
+      ? [
+          `Stopped by hand: ${grouped(figures.unfinished)} answers were cut and are not in the figures.`,
+        ]
       : []),
     `Times count from when a request was due. Requests were sent ${ms(late.p50)} late (p50), ${ms(late.p99)} (p99), ${ms(late.max)} at most${late.p99 > LATE_MS ? ': this machine was too busy, and the figures contain its lateness.' : '.'}`,
     ...(Number.isNaN(tokenGap.p50)
       ? []
       : [`Between tokens: ${ms(tokenGap.p50)} (p50), ${ms(tokenGap.p99)} (p99).`]),
-    ...(refused > 0 ? [`${refused} ${REFUSED_NOTE}`] : []),
+    ...(refused > 0 ? [`${grouped(refused)} ${REFUSED_NOTE}`] : []),
     ...errors.map(
       ({ kind, count, first }) =>
-        `${count} failed: ${kind}${first === '' ? '' : `, first “${first}”`}.`,
+        `${grouped(count)} failed: ${kind}${first === '' ? '' : `, first “${first}”`}.`,
     ),
     ...tokenNotes(figures),
   ];
@@ -37,7 +40,7 @@ function tokenNotes({ tokens, cacheReported }: ReplayFigures): readonly string[]
   const prompt = off(tokens.promptAsked, tokens.promptCounted);
   const output = off(tokens.outputAsked, tokens.outputCounted);
   return [
-    `The target counts ${tokens.promptCounted.toLocaleString('en')} prompt tokens where the trace has ${tokens.promptAsked.toLocaleString('en')} (${percent(prompt)})${Math.abs(prompt) > TOKENS_OFF_MAX ? ': its tokenizer or template differs; see --template-tokens.' : '.'}`,
+    `The target counts ${grouped(tokens.promptCounted)} prompt tokens where the trace has ${grouped(tokens.promptAsked)} (${percent(prompt)})${Math.abs(prompt) > TOKENS_OFF_MAX ? ': its tokenizer or template differs; see --template-tokens.' : '.'}`,
     ...(Math.abs(output) > TOKENS_OFF_MAX
       ? [
           `Answers had ${percent(output)} of the trace’s tokens: the target ignores ignore_eos, so its work differs from the trace’s.`,
@@ -50,7 +53,7 @@ function tokenNotes({ tokens, cacheReported }: ReplayFigures): readonly string[]
 }
 
 function ms(value: number): string {
-  return `${value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString('en')} ms`;
+  return `${value < 10 ? value.toFixed(1) : grouped(Math.round(value))} ms`;
 }
 
 function percent(value: number): string {

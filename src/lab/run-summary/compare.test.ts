@@ -51,6 +51,11 @@ it('[O484] counts requests in whole numbers where draws agree', () => {
   expect(renderComparison(compare([failing(0, 2), failing(1, 3)]), 200)).toMatch(/^a .* 0 +2\.5$/m);
 });
 
+it('[O505] says that rows of a live run are targets', () => {
+  const live = renderComparison(compare([result('127.0.0.1:8081', 0, 100)]), 200, 'target');
+  expect(live).toMatch(/^target +TTFT ms/);
+});
+
 describe('[O274] a table of few draws', () => {
   const table = (times: readonly number[]): string =>
     renderComparison(
@@ -87,9 +92,9 @@ describe('[O274] a table of few draws', () => {
     expect(wide.filter((line) => line.startsWith('config '))).toHaveLength(1);
   });
 
-  it('[O452] says below it what its columns mean and when an answer is good, in 80 columns', () => {
+  it('[O452] [O502] says below it what its columns mean and when an answer is good, in 80 columns', () => {
     const legend = comparisonLegend({ ttftMs: 1500, tpotMs: 50, share: 0.95 });
-    expect(legend).toContain('good: TTFT under 1500 ms and TPOT under 50 ms;');
+    expect(legend).toContain('good: TTFT under 1,500 ms and TPOT under 50 ms;');
     const widths = legend.split('\n').map(({ length }) => length);
     expect(Math.max(...widths)).toBeLessThanOrEqual(80);
   });

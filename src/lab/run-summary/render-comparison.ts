@@ -26,12 +26,16 @@ const COLUMNS: readonly { head: string; figure: Figure; format: (value: number) 
  * `comparisonRows` as text that is at most `columns` wide where names allow, with a line where
  * there are too few draws for intervals.
  */
-export function renderComparison(reports: readonly ConfigReport[], columns = 80): string {
+export function renderComparison(
+  reports: readonly ConfigReport[],
+  columns = 80,
+  rowsAre: 'config' | 'target' = 'config',
+): string {
   const draws = reports[0]?.seeds ?? 0;
   // The difference is that of the first figure, and stands beside it.
   const isAlone = reports.length === 1;
-  const rows = comparisonRows(reports).map(([name = '', first = '', ...others]) => [
-    name,
+  const rows = comparisonRows(reports).map(([name = '', first = '', ...others], at) => [
+    at === 0 ? rowsAre : name,
     first,
     ...(isAlone ? [] : others.slice(-1)),
     ...others.slice(0, -1),
@@ -45,7 +49,7 @@ export function renderComparison(reports: readonly ConfigReport[], columns = 80)
 export function comparisonLegend({ ttftMs, tpotMs }: ServiceObjective): string {
   return [
     'TTFT, TPOT, E2E: to the first token, for each further one, to the end; means\n',
-    `good: TTFT under ${ttftMs} ms and TPOT under ${tpotMs} ms; hits: prompt found in caches\n`,
+    `good: TTFT under ${grouped(ttftMs)} ms and TPOT under ${grouped(tpotMs)} ms; hits: prompt found in caches\n`,
   ].join('');
 }
 

@@ -1,3 +1,4 @@
+import { grouped } from '../../framework/values/grouped.ts';
 import { tableWithin } from '../../framework/values/text-table.ts';
 import { DRAWS_MIN, type Estimate } from '../run-summary/compare.ts';
 import { rateText } from '../traces/trace.ts';
@@ -17,7 +18,7 @@ export function renderPlan(
 ): string {
   const { rows, objective } = plan;
   const load = rows[0] === undefined ? '' : rateText(rows[0].requestsPerSecond);
-  const asked = `${(100 * objective.share).toFixed(0)} % of answers with TTFT under ${objective.ttftMs} ms and ${objective.tpotMs} ms per further token`;
+  const asked = `${(100 * objective.share).toFixed(0)} % of answers with TTFT under ${grouped(objective.ttftMs)} ms and ${grouped(objective.tpotMs)} ms per further token`;
   return `objective: ${asked}; this load: ${load} requests/s; costs in ${unit}\n${tableWithin(planRows(plan), columns, 2)}${limitNotes(rows)}`;
 }
 
@@ -26,8 +27,8 @@ export function planRows(plan: ServerPlan): readonly (readonly string[])[] {
   const cells = plan.rows.map((row, place) => [
     row.shape === '' ? 'as it is' : row.shape,
     row.config,
-    String(row.servers),
-    String(row.accelerators),
+    grouped(row.servers),
+    grouped(row.accelerators),
     row.costPerHour.toFixed(2),
     `${(100 * row.goodput.mean).toFixed(1)} %`,
     Math.round(row.ttftP99Ms.mean).toLocaleString('en'),
