@@ -18,7 +18,7 @@ export function RequestsChart({ state: { steps, restarts, picker } }) {
   const lines = [
     { label: 'decided', colour: '--series-1', values: steps.map((step) => step.picked / seconds) },
     {
-      label: 'held before',
+      label: 'after a wait',
       colour: '--series-2',
       values: steps.map((step) => step.held / seconds),
     },

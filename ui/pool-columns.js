@@ -24,6 +24,8 @@ const STATE_RANKS = { ok: 0, new: 1, stale: 2, 'not scraped': 3, ejected: 4 };
 /** Names in the order that people expect: `pod-9` before `pod-10`. */
 const { compare: compareNames } = new Intl.Collator('en', { numeric: true });
 
+/** What the picker itself takes for too old. */
+const OLD_MS = 2000;
 /** A cache that is used more than this is shown as full. */
 const FULL = 0.95;
 
@@ -135,7 +137,8 @@ export function columnsOf(rows) {
  * Whether what its last sample says is no longer so: it is shown fainter, beside its age.
  * @param {LiveEndpoint} row
  */
-export function isOld({ state }) {
+export function isOld({ state, sample }) {
+  if (state === 'ejected') return sample !== null && sample.ageMs > OLD_MS;
   return state === 'stale' || state === 'not scraped';
 }
 

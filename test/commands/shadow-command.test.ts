@@ -100,6 +100,14 @@ describe('pointsman shadow', () => {
       expect(table).toContain(text);
   });
 
+  it('[O507] says why there is no difference of times, and says nothing where there is one', () => {
+    const [one] = shadows;
+    const without = { ...one, parity: { ...parity, all: { ...all, predicted: 0 } } };
+    const note = 'mine: times cannot be predicted, as its configuration has no approx-prefix-';
+    expect(shadowTable([without as ShadowStatus])).toContain(`\n${note}`);
+    expect(shadowTable(shadows)).not.toContain('cannot be predicted');
+  });
+
   it('[D383] says how often no endpoint scores more than the chosen one', async () => {
     const { stdout } = await shadow('top');
     const [heads = '', line = ''] = stdout.split('\n');

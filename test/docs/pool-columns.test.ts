@@ -18,9 +18,21 @@ const ROW: LiveEndpoint = {
 };
 /** The page is plain JavaScript, so that no types come with it. */
 const page = (await import(join(import.meta.dirname, '../../ui/pool-columns.js'))) as {
+  isOld(row: LiveEndpoint): boolean;
   columnsOf(rows: readonly LiveEndpoint[]): readonly { readonly name: string }[];
 };
 const COLUMNS = page.columnsOf([ROW]).map(({ name }) => name);
+
+it('[O506] the live page shows numbers as old where the sample of an ejected endpoint is', () => {
+  const ejected = (ageMs: number): LiveEndpoint => ({
+    ...ROW,
+    state: 'ejected',
+    sample: { ageMs, running: 8, waiting: 1, kv: 0.3 },
+  });
+  expect(page.isOld(ejected(20_000))).toBe(true);
+  expect(page.isOld(ejected(50))).toBe(false);
+  expect(page.isOld({ ...ROW, state: 'ejected' })).toBe(false);
+});
 
 it('[T124] docs/live-page.md has a row for each column of the pool, in their order', () => {
   const [, after = ''] = readText('docs/live-page.md').split('\n## The columns of the pool\n');

@@ -86,11 +86,19 @@ export function shadowTable(
       .join(GAP)
       .trimEnd(),
   );
-  const notes = shadows.flatMap(({ name, parity }) =>
-    parity?.explained === undefined ? [] : [`${name}: ${explainedText(parity.explained)}`],
-  );
+  const notes = shadows.flatMap(({ name, parity }) => [
+    ...(parity?.explained === undefined ? [] : [`${name}: ${explainedText(parity.explained)}`]),
+    ...(isWithoutTimes(parity) ? [`${name}: ${NO_TIMES}`] : []),
+  ]);
   const all = [...table, ...notes, ...leftOutNote(SHADOW_HEADS, shown), TABLE_NOTE];
   return `${all.join('\n')}\n`;
+}
+
+const NO_TIMES =
+  'times cannot be predicted, as its configuration has no approx-prefix-cache-producer';
+
+function isWithoutTimes(parity: Parity | undefined): boolean {
+  return parity !== undefined && parity.all.decisions > 0 && parity.all.predicted === 0;
 }
 
 /** The cells of a shadow's lines. The lines of kinds say nothing of the shadow itself. */

@@ -19,6 +19,16 @@ it('[O502] marks thousands in the table of endpoints', () => {
     expect(line).toContain(text);
 });
 
+it('[O506] keeps the age of an old sample where a line has no room for all columns', () => {
+  const heads = (state: LiveEndpoint['state'], ageMs: number): string => {
+    const sample = { ageMs, running: 8, waiting: 1, kv: 0.3 };
+    const row = { ...busy, id: '127.0.0.1:8001', inFlight: 0, lost: undefined, state, sample };
+    return poolLines([row as unknown as LiveEndpoint], String, 74)[0] ?? '';
+  };
+  expect(heads('ejected', 50)).toMatch(/running {2}queue .*hits$/);
+  expect(heads('ejected', 19_800)).toMatch(/in flight {2}running {2}queue .*age$/);
+});
+
 it('has a dash where there is no sample', () => {
   const [, line = ''] = poolLines([{ ...busy, sample: null }], String, 200);
   expect(line).toMatch(/ 1,234,567 +- +- +- +10 % +-$/);

@@ -44,6 +44,11 @@ const COLUMNS: readonly Column[] = [
 /** What is left out, in this order, where a line has no room for it. */
 const SPARE_FIRST: readonly Column[] = [AGE, PREFILL, RUNNING];
 
+/** Numbers of an old sample read as those of now without their age. */
+const SPARE_FIRST_BUT_AGE: readonly Column[] = [PREFILL, RUNNING, AGE];
+/** What the picker itself takes for too old. */
+const OLD_MS = 2000;
+
 /** Spaces in front of each column of a table. */
 const GAP_CHARS = 2;
 /** An IPv4 address with its port. */
@@ -83,7 +88,7 @@ export function poolLines(
   };
   let columns = all;
   let table = tableOf(columns);
-  for (const spare of SPARE_FIRST) {
+  for (const spare of rows.some(isOld) ? SPARE_FIRST_BUT_AGE : SPARE_FIRST) {
     if (table.every((line) => line.length <= lineChars)) break;
     columns = columns.filter((column) => column !== spare);
     table = tableOf(columns);
@@ -96,6 +101,10 @@ export function poolLines(
 
 function inFlightText({ inFlight, lost }: LiveEndpoint): string {
   return lost === undefined ? grouped(inFlight) : `${grouped(inFlight)}, ${grouped(lost)} lost`;
+}
+
+function isOld({ sample }: LiveEndpoint): boolean {
+  return sample !== null && sample.ageMs > OLD_MS;
 }
 
 function countOrDash(count: number | undefined): string {

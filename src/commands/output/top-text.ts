@@ -140,7 +140,7 @@ function requestLines({ steps, picker }: TopState, columns: number): readonly st
       `decided ${perSecond(last?.picked)}`,
       `refused ${perSecond(last?.refused)}`,
       `failed ${perSecond(last?.failed)}`,
-      `held before ${perSecond(last?.held)}`,
+      `after a wait ${perSecond(last?.held)}`,
     ],
     columns - BARS.length,
   );

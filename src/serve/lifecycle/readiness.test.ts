@@ -116,6 +116,10 @@ describe('readiness', () => {
     },
   );
 
+  it('[O502] marks thousands of a large pool', () => {
+    expect(stateOf(poolOf(2, 998)).reasons).toEqual(['2 of 1,000 endpoints have a fresh sample']);
+  });
+
   it('[D547] is ready without samples where nothing looks for them, and degraded once something has', () => {
     const pool = new EndpointPool();
     const [first, second] = ['a', 'b'].map((name) => name as EndpointId);
@@ -135,7 +139,7 @@ describe('readiness', () => {
   it('[V44] is not ready with fewer fresh endpoints than --ready-min-fresh', () => {
     const few = stateOf(poolOf(1, 7), { readyMinFresh: 2 });
     expect(few).toMatchObject({ ok: false, state: 'not ready' });
-    expect(few.reasons).toContain('1 endpoints have a fresh sample; --ready-min-fresh is 2');
+    expect(few.reasons).toContain('1 endpoint has a fresh sample; --ready-min-fresh is 2');
     expect(stateOf(poolOf(2, 6), { readyMinFresh: 2 })).toMatchObject({ ok: true });
   });
 

@@ -3,6 +3,7 @@ import type { FollowedName } from '../../endpoints/discovery/names/follow-name.t
 import { scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
 import { isFresh } from '../../framework/endpoint.ts';
 import type { ReplacementReport } from '../../framework/replacement.ts';
+import { countOf, grouped } from '../../framework/values/grouped.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { Replica } from '../../replicas/replica.ts';
 import { isoTime } from '../../runtime/clock/iso-time.ts';
@@ -105,7 +106,9 @@ function whyNotReady(
       ? [`there are no endpoints${cause === undefined ? '' : `: ${cause}`}`]
       : []),
     ...(fresh < readyMinFresh
-      ? [`${fresh} endpoints have a fresh sample; --ready-min-fresh is ${readyMinFresh}`]
+      ? [
+          `${countOf(fresh, 'endpoint')} ${fresh === 1 ? 'has' : 'have'} a fresh sample; --ready-min-fresh is ${grouped(readyMinFresh)}`,
+        ]
       : []),
     ...((election?.leading ?? true) ? [] : ['another picker leads']),
     ...(serving?.trouble === undefined ? [] : [serving.trouble]),
@@ -114,7 +117,7 @@ function whyNotReady(
 
 function ejectedText(ejected: number, endpoints: number): string {
   const is = ejected === 1 ? 'is ejected because it fails' : 'are ejected because they fail';
-  return `${ejected} of ${endpoints} endpoints ${is}`;
+  return `${grouped(ejected)} of ${grouped(endpoints)} endpoints ${is}`;
 }
 
 function whyDegraded(
@@ -129,7 +132,7 @@ function whyDegraded(
   return [
     ...(late === undefined ? [] : [late]),
     ...(fresh < endpoints && isSampled(pool)
-      ? [`${fresh} of ${endpoints} endpoints have a fresh sample`]
+      ? [`${grouped(fresh)} of ${grouped(endpoints)} endpoints have a fresh sample`]
       : []),
     ...(ejected > 0 ? [ejectedText(ejected, endpoints)] : []),
     ...schedulerTrouble(picker.replacement()),
