@@ -93,7 +93,6 @@ class EndpointsFile {
         return 'done';
       }
       const listed = await readAside(ENDPOINTS_THREAD, parseEndpoints, { text, source: path });
-      this.#refuseCut(text);
       await this.#apply(text, listed);
       return 'done';
     } catch (error) {
@@ -151,19 +150,6 @@ class EndpointsFile {
       'the endpoints file lists fewer than half of the endpoints before: if it was still being ' +
         'written, write the next one under another name, and rename it',
     );
-  }
-
-  /**
-   * Throws ConfigError where a valid text ends within a line and the one before did not: it may be
-   * what an interrupted writer has left, with half a port in its last line. JSON that is cut is not
-   * valid.
-   */
-  #refuseCut(text: string): void {
-    const isEnded = text.endsWith('\n') || text.trim() === '' || /^\s*[{[]/.test(text);
-    if (isEnded || this.#lastText?.endsWith('\n') !== true) return;
-    const message =
-      'ends within a line, unlike the file before: it is not written to its end; if it is, end it with a newline';
-    throw new ConfigError(this.#options.path, [{ path: 'file', message }]);
   }
 }
 
