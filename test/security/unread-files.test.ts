@@ -116,3 +116,27 @@ it.skipIf(process.platform !== 'linux').each(PROXIES)(
   },
   120_000,
 );
+
+it.skipIf(process.platform !== 'linux')(
+  '[V564] a picker is reached where idle clients of its port for gateways hold all files that may be open',
+  async () => {
+    const ports = ['--host', '127.0.0.1', '--extproc-port', '0', '--metrics-port', '0'];
+    const picker = await startProgram<{ extProcPort: number; metricsPort: number }>([
+      'serve',
+      '--insecure',
+      '--endpoints',
+      '127.0.0.1:9',
+      ...ports,
+    ]);
+    const { extProcPort, metricsPort } = picker.document;
+    try {
+      limitFiles(picker.child.pid, 64);
+      const ended = await idleClients(extProcPort, 100);
+      await eventually(ended, (count) => count > 0, 2400);
+      expect((await fetch(`http://127.0.0.1:${metricsPort}/healthz`)).status).toBe(200);
+    } finally {
+      await picker.end('SIGKILL');
+    }
+  },
+  120_000,
+);

@@ -135,3 +135,14 @@ describe('a page that cannot be believed', () => {
     expect(large).toBeLessThan(128 * 1024 * 1024);
   });
 });
+
+it.each([
+  ['a byte order mark', `\u{feff}${VLLM_LOAD}`],
+  ['lines that end with CRLF', VLLM_LOAD.replaceAll('\n', '\r\n')],
+  ['no newline at its end', VLLM_LOAD.trimEnd()],
+  ['100,000 comments', `${'# HELP a b\n'.repeat(100_000)}${VLLM_LOAD}`],
+])('[V569] reads a page with %s like any other', (_what, text) => {
+  const plain = reader('vllm').read(Buffer.from(VLLM_LOAD));
+  expect(usedFrom(plain)?.running).toBe(1);
+  expect(reader('vllm').read(Buffer.from(text))).toEqual(plain);
+});

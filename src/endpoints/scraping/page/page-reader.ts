@@ -87,7 +87,8 @@ export class PageReader {
    * with `loadOptional` for one without any value that is looked for. A page with a load that
    * cannot be is refused as a whole. Other values that cannot be are left out.
    */
-  read(page: Buffer): PageReading | PageRefusal | undefined {
+  read(given: Buffer): PageReading | PageRefusal | undefined {
+    const page = given[0] === BYTE_ORDER_MARK[0] ? withoutMark(given) : given;
     const waiting = this.#waiting.read(page);
     const running = this.#running.read(page);
     const kvUsage = this.#kvUsage.read(page);
@@ -120,6 +121,14 @@ export class PageReader {
     if (fullest === undefined || engines === 1) return fullest && Math.min(1, fullest);
     return Math.min(1, (this.#kvUsages.read(page) ?? 0) / engines);
   }
+}
+
+/** Some exporters begin a page with it, which would hide the series of its first line. */
+const BYTE_ORDER_MARK = Buffer.from('\u{feff}');
+
+function withoutMark(page: Buffer): Buffer {
+  const { length } = BYTE_ORDER_MARK;
+  return page.subarray(0, length).equals(BYTE_ORDER_MARK) ? page.subarray(length) : page;
 }
 
 type FinderOf = (spec: string, everyPages?: number) => SeriesFinder;
