@@ -86,7 +86,7 @@ it.skipIf(process.platform !== 'linux').each(PROXIES)(
 /** Clients that keep their connection open without a request, and how many of these have ended. */
 async function idleClients(port: number, count: number): Promise<() => number> {
   const sockets = Array.from({ length: count }, () => connect(port, '127.0.0.1'));
-  for (const socket of sockets) socket.on('error', () => undefined);
+  for (const socket of sockets) socket.on('error', () => undefined).resume();
   stops.push(() => {
     for (const socket of sockets) socket.destroy();
   });

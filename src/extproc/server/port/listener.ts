@@ -86,14 +86,17 @@ export class Listener {
    */
   #makeRoom(): void {
     const { connectionsMax } = this.#options.limits;
-    if (this.#connections.size < connectionsMax && hasSpareFiles()) return;
-    const oldest =
-      this.#oldest(({ isUsed }) => !isUsed) ?? this.#oldest(({ openStreams }) => openStreams === 0);
+    const hasFiles = hasSpareFiles();
+    if (this.#connections.size < connectionsMax && hasFiles) return;
+    const unused = this.#oldest(({ isUsed }) => !isUsed);
+    const oldest = unused ?? this.#oldest(({ openStreams }) => openStreams === 0);
     if (oldest === undefined) return;
     const [socket, connection] = oldest;
     this.#connections.delete(socket);
     this.#ending.add(socket);
-    connection.goAway();
+    // Its file is needed now, and its peer has asked nothing.
+    if (!hasFiles && unused !== undefined) socket.destroy();
+    else connection.goAway();
   }
 
   #oldest(
