@@ -45,48 +45,65 @@ interface Groups {
  * are, and only the former one's may be listed, those: so it is with a role of the Inference
  * Extension's chart in a cluster that has the definitions of both.
  */
-export function ruleSource(options: RuleSourceOptions): ResourceSource<RuleObject> {
-  const { plural, version, clock, onLeftOut, onFormer } = options;
-  let source: ResourceSource<RuleObject> | undefined;
-  let isFormer = false;
-  return {
-    list: async (visit, signal) => {
-      const { group, newer, otherwise } = await installedGroups(options);
-      source = group === undefined ? undefined : sourceIn(group, options);
-      isFormer = false;
-      const asked = newer === undefined ? source : probeOf(newer, options);
-      if (asked === undefined) {
-        onFormer?.(undefined);
-        return '';
-      }
-      try {
-        const resourceVersion = await asked.list(visit, signal);
-        if (otherwise !== undefined && version !== 'v1') onLeftOut?.(ignored(plural));
-        onFormer?.(undefined);
-        return resourceVersion;
-      } catch (error) {
-        if (!isForbidden(error)) throw error;
-        source = undefined;
-        const former =
-          otherwise === undefined ? undefined : formerSource(otherwise, error, options);
-        const resourceVersion = await former?.list(visit, signal).catch(unlessForbidden);
-        if (resourceVersion === undefined) {
-          onFormer?.(undefined);
-          return unlisted(error, options);
-        }
-        source = former;
-        isFormer = true;
-        return resourceVersion;
-      }
-    },
-    watch: (resourceVersion, observer) => {
-      if (source === undefined) return absentWatch(clock, observer);
-      return isFormer
-        ? limitedWatch(source, resourceVersion, { clock, observer })
-        : source.watch(resourceVersion, untilRemoved(observer));
-    },
-  };
+export class RuleSource implements ResourceSource<RuleObject> {
+  readonly #options: RuleSourceOptions;
+  /** What the last list was of; undefined: of nothing. */
+  #source: ResourceSource<RuleObject> | undefined;
+  #isFormer = false;
+
+  constructor(options: RuleSourceOptions) {
+    this.#options = options;
+  }
+
+  async list(...asked: ListArguments): Promise<string> {
+    const { plural, version, onLeftOut, onFormer } = this.#options;
+    const { group, newer, otherwise } = await installedGroups(this.#options);
+    this.#source = group === undefined ? undefined : sourceIn(group, this.#options);
+    this.#isFormer = false;
+    const listed = newer === undefined ? this.#source : probeOf(newer, this.#options);
+    if (listed === undefined) {
+      onFormer?.(undefined);
+      return '';
+    }
+    try {
+      const resourceVersion = await listed.list(...asked);
+      if (otherwise !== undefined && version !== 'v1') onLeftOut?.(ignored(plural));
+      onFormer?.(undefined);
+      return resourceVersion;
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      this.#source = undefined;
+      return await this.#listFormer(otherwise, error, asked);
+    }
+  }
+
+  /** The current group may not be listed. */
+  async #listFormer(
+    group: string | undefined,
+    forbidden: unknown,
+    asked: ListArguments,
+  ): Promise<string> {
+    const former = group === undefined ? undefined : formerSource(group, forbidden, this.#options);
+    const resourceVersion = await former?.list(...asked).catch(unlessForbidden);
+    if (resourceVersion === undefined) {
+      this.#options.onFormer?.(undefined);
+      return unlisted(forbidden, this.#options);
+    }
+    this.#source = former;
+    this.#isFormer = true;
+    return resourceVersion;
+  }
+
+  watch(resourceVersion: string, observer: WatchObserver<RuleObject>): { stop(): void } {
+    const { clock } = this.#options;
+    if (this.#source === undefined) return absentWatch(clock, observer);
+    return this.#isFormer
+      ? limitedWatch(this.#source, resourceVersion, { clock, observer })
+      : this.#source.watch(resourceVersion, untilRemoved(observer));
+  }
 }
+
+type ListArguments = Parameters<ResourceSource<RuleObject>['list']>;
 
 /** A CRD may be removed, perhaps in favour of the other group's: then a new list follows. */
 function untilRemoved(observer: WatchObserver<RuleObject>): WatchObserver<RuleObject> {

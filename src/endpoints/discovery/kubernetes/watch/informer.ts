@@ -26,7 +26,7 @@ export interface WatchObserver<T> {
   onEnd(status: number | undefined, reason: string): void;
 }
 
-interface InformerObserver<T> {
+export interface InformerObserver<T> {
   /** All objects by `namespace/name`, and the key of the changed one; after a list undefined. */
   onChange(objects: ReadonlyMap<string, T>, changed: string | undefined): void;
   /** The objects cannot be listed or watched. The informer tries again by itself. */
