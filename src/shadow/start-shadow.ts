@@ -6,7 +6,7 @@ import { Deadline } from '../runtime/clock/deadline.ts';
 import type { Log } from '../runtime/log/log.ts';
 import type { ExplainedDecisions } from './explained-decisions.ts';
 import type { ParityReport } from './parity.ts';
-import { patienceMs, restartWaitMs } from './restarts.ts';
+import { ANSWER_MS, beginMs, restartWaitMs } from './restarts.ts';
 import type { ShadowData } from './shadow-data.ts';
 
 export interface ShadowReport extends ParityReport {
@@ -139,42 +139,16 @@ class ShadowThread implements Shadow {
   }
 
   #start(): void {
-    const { config, source, featureGates, plugins, state, initialRecords, onDecisions } =
-      this.#options;
-    const reportsDecisions = onDecisions !== undefined;
-    const workerData: ShadowData = {
-      config,
-      source,
-      featureGates,
-      plugins,
-      state,
-      reportsDecisions,
-    };
-    const worker = new Worker(programFile('src/shadow/shadow-worker'), { workerData });
-    worker.unref();
+    const worker = this.#startWorker();
     // Queued before any other record: earlier records are part of this state.
-    this.#queueFirst(initialRecords());
+    this.#queueFirst(this.#options.initialRecords());
     this.#worker = worker;
     this.#parity = undefined;
     this.#ready = false;
     this.#overflowed = false;
-    this.#waitFor(patienceMs(false, this.#restarts));
-    worker.on('message', ({ report: answer, lines, batchDone: ended }: ShadowMessage) => {
-      if (this.#worker !== worker) return;
-      if (!this.#ready) this.#waitFor(patienceMs(true, this.#restarts));
-      this.#ready = true;
-      this.#parity = answer;
-      this.#isAsked = !ended;
-      if (ended) this.#patience?.pause();
-      else this.#patience?.restart();
-      if (this.#overflowed) {
-        const first = initialRecords();
-        this.#overflowed = false;
-        this.#queueFirst(first);
-      }
-      // The shadow is behind: send the next batch at once.
-      if (ended && this.#bytes > BATCH_BYTES_MAX) this.#send(worker);
-      onDecisions?.(lines);
+    this.#waitFor(beginMs(this.#restarts));
+    worker.on('message', (message: ShadowMessage) => {
+      if (this.#worker === worker) this.#onMessage(message, worker);
     });
     worker.on('error', (error) => {
       if (this.#worker === worker) this.#fail(`has crashed: ${error.message}`);
@@ -183,6 +157,33 @@ class ShadowThread implements Shadow {
     worker.on('exit', (code) => {
       if (this.#worker === worker) this.#fail(`has ended with code ${code}`);
     });
+  }
+
+  #startWorker(): Worker {
+    const { config, source, featureGates, plugins, state, onDecisions } = this.#options;
+    const reportsDecisions = onDecisions !== undefined;
+    const inputs = { config, source, featureGates, plugins, state };
+    const workerData: ShadowData = { ...inputs, reportsDecisions };
+    const worker = new Worker(programFile('src/shadow/shadow-worker'), { workerData });
+    worker.unref();
+    return worker;
+  }
+
+  #onMessage({ report, lines, batchDone: ended }: ShadowMessage, worker: Worker): void {
+    if (!this.#ready) this.#waitFor(ANSWER_MS);
+    this.#ready = true;
+    this.#parity = report;
+    this.#isAsked = !ended;
+    if (ended) this.#patience?.pause();
+    else this.#patience?.restart();
+    if (this.#overflowed) {
+      const first = this.#options.initialRecords();
+      this.#overflowed = false;
+      this.#queueFirst(first);
+    }
+    // The shadow is behind: send the next batch at once.
+    if (ended && this.#bytes > BATCH_BYTES_MAX) this.#send(worker);
+    this.#options.onDecisions?.(lines);
   }
 
   #nextTick(): Timer {
