@@ -81,18 +81,11 @@ async function optionsFrom(flags: SidecarFlags, log: (line: string) => void): Pr
   const pool = await serversOf(flags);
   const traces = await tracesFrom(flags, clock);
   const options: SidecarOptions = {
-    ...legOptions(flags),
+    ...plainOptions(flags),
     moriIo: moriIo.options,
-    host: flags.host,
-    port: flags.port,
-    engine: flags.engine,
-    dataParallelSize: flags.dataParallelSize,
-    health: flags.health,
     prefillers: flags.prefillers ?? pool.allowed,
     encoders: flags.encoders ?? pool.allowed,
-    podIp: flags.podIp,
     tracing: traces,
-    bounds: boundsOf(flags),
     serving,
     tls: {
       roles: flags.enableTls,
@@ -115,6 +108,20 @@ async function optionsFrom(flags: SidecarFlags, log: (line: string) => void): Pr
     ...refusal('the authorities of --tls-ca are refused', authorities),
   ];
   return { options, refused, stop };
+}
+
+/** What the flags say by themselves. */
+function plainOptions(flags: SidecarFlags) {
+  return {
+    ...legOptions(flags),
+    host: flags.host,
+    port: flags.port,
+    engine: flags.engine,
+    dataParallelSize: flags.dataParallelSize,
+    health: flags.health,
+    podIp: flags.podIp,
+    bounds: boundsOf(flags),
+  };
 }
 
 /** What is said at the start: where requests come in, and where they may go. */

@@ -71,12 +71,34 @@ export function planConfig(
   const config = withGates(read, featureGates);
   const issues: ConfigIssue[] = [...shape.issues];
   const notes: ConfigNote[] = [];
-  const table = new PluginTable(config.plugins, {
-    catalogue,
-    issues,
-    notes,
-    unread: shape.unread,
-  });
+  const { unread } = shape;
+  const table = new PluginTable(config.plugins, { catalogue, issues, notes, unread });
+  const { handler, flow, ...planned } = planParts(config, table, { catalogue, issues, notes });
+  const ofWhole = configNotes(config, planned.profiles, issues);
+  const allNotes = [...shape.notes, ...older.notes, ...ofWhole, ...notes];
+  if (issues.length > 0) throw new ConfigError(source, issues);
+  const plugins = [...table.plugins()];
+  const ejection = config.ejection ?? undefined;
+  const hold = config.hold ?? undefined;
+  const capacity = config.capacity ?? undefined;
+  const decided = { ...planned, plugins, ejection, hold, capacity, ...planParsers(config) };
+  const effective = effectiveConfig({ ...decided, flowControl: flow.written });
+  const warnings = allNotes.map(({ text: sentence }) => sentence);
+  return { ...decided, ...flow.plan, handler, warnings, notes: allNotes, effective };
+}
+
+interface PlanningParts {
+  readonly catalogue: PluginCatalogue;
+  readonly issues: ConfigIssue[];
+  readonly notes: ConfigNote[];
+}
+
+/** The parts of a plan that use the plugins of the table, with what is wrong with them. */
+function planParts(
+  config: EndpointPickerConfig,
+  table: PluginTable,
+  { catalogue, issues, notes }: PlanningParts,
+) {
   noteOtherLedgers(table, notes);
   const inFlightMatch = planInFlightMatch(table);
   const outputEstimate = planOutputEstimate(table);
@@ -87,23 +109,8 @@ export function planConfig(
   const scheduler = planScheduler(config.scheduler, catalogue.schedulers, issues);
   checkReferences(config, table);
   const flow = planFlowControl(config, table, issues);
-  const allNotes = [
-    ...shape.notes,
-    ...older.notes,
-    ...configNotes(config, profiles, issues),
-    ...notes,
-  ];
-  if (issues.length > 0) throw new ConfigError(source, issues);
-  const plugins = [...table.plugins()];
-  const ejection = config.ejection ?? undefined;
-  const hold = config.hold ?? undefined;
-  const capacity = config.capacity ?? undefined;
-  const reading = planParsers(config);
-  const parts = { plugins, profiles, scheduler, discovery, ejection, hold, capacity };
-  const decided = { ...parts, inFlightMatch, outputEstimate, ...reading };
-  const effective = effectiveConfig({ ...decided, flowControl: flow.written });
-  const warnings = allNotes.map(({ text: sentence }) => sentence);
-  return { ...decided, ...flow.plan, handler, warnings, notes: allNotes, effective };
+  const used = { inFlightMatch, outputEstimate, profiles, discovery, scheduler };
+  return { ...used, handler, flow };
 }
 
 /** Files that only the reference's later releases read get what those do by default. */

@@ -84,22 +84,31 @@ export async function moriIoFrom(
   const decode = await follow('--moriio-decode-hosts', flags.moriioDecodeHosts);
   return {
     options: {
+      ...plainOptions(flags),
       localHost: () => local.current()[0] ?? localHost,
-      notifyPort: flags.moriioDecodeNotifyPort,
-      handshakePort: flags.moriioDecodeHandshakePort,
-      prefillNotifyPort: flags.moriioPrefillNotifyPort,
-      prefillHandshakePort: flags.moriioPrefillHandshakePort,
-      tensorParallelSize: flags.moriioTpSize,
-      dataParallelSize: flags.moriioDpSize,
-      dataParallelSizeLocal: flags.moriioDpSizeLocal,
       decodeHosts: () => decode.current(),
       prefillHosts: () => prefill.current(),
-      atOnce: flags.moriioParallelDispatch,
     },
     stop: () => {
       for (const each of [local, prefill, decode]) each.stop();
       resolver.close();
     },
+  };
+}
+
+/** What needs no look-up. */
+function plainOptions(
+  flags: MoriIoFlags,
+): Omit<MoriIoOptions, 'localHost' | 'decodeHosts' | 'prefillHosts'> {
+  return {
+    notifyPort: flags.moriioDecodeNotifyPort,
+    handshakePort: flags.moriioDecodeHandshakePort,
+    prefillNotifyPort: flags.moriioPrefillNotifyPort,
+    prefillHandshakePort: flags.moriioPrefillHandshakePort,
+    tensorParallelSize: flags.moriioTpSize,
+    dataParallelSize: flags.moriioDpSize,
+    dataParallelSizeLocal: flags.moriioDpSizeLocal,
+    atOnce: flags.moriioParallelDispatch,
   };
 }
 
