@@ -37,14 +37,8 @@ export function beginConditions(
   // One that crashes again and again never runs long enough.
   const decisionsNeeded = promote.decisions * (1 + restarts);
   const since = restarts === 0 ? '' : ` since its last restart (${grouped(restarts)} in all)`;
-  const { decisions, percent, meanMs, lowPercent, highPercent } = gain;
+  const { decisions, lowPercent } = gain;
   const needed = promote.ttftBetterPercent;
-  const mean = Number.isFinite(meanMs)
-    ? `gain ${meanMs.toFixed(1)} ms (${percent.toFixed(1)} %)`
-    : 'gain not known yet';
-  const interval = Number.isFinite(lowPercent)
-    ? `95 % interval ${lowPercent.toFixed(1)} to ${highPercent.toFixed(1)} %`
-    : '95 % interval not known yet';
   return [
     {
       name: 'decisions',
@@ -58,7 +52,7 @@ export function beginConditions(
       met: lowPercent >= needed,
       value: lowPercent,
       needed,
-      text: `${mean}, ${interval} (its lower end must be at least ${needed} %)`,
+      text: `${gainText(gain)} (its lower end must be at least ${needed} %)`,
     },
     {
       name: 'faults',
@@ -72,6 +66,16 @@ export function beginConditions(
     },
     ...undecidedCondition(undecided, decisions, demote.failedMorePercent),
   ];
+}
+
+function gainText({ percent, meanMs, lowPercent, highPercent }: ShadowEvidence['gain']): string {
+  const mean = Number.isFinite(meanMs)
+    ? `gain ${meanMs.toFixed(1)} ms (${percent.toFixed(1)} %)`
+    : 'gain not known yet';
+  const interval = Number.isFinite(lowPercent)
+    ? `95 % interval ${lowPercent.toFixed(1)} to ${highPercent.toFixed(1)} %`
+    : '95 % interval not known yet';
+  return `${mean}, ${interval}`;
 }
 
 /**

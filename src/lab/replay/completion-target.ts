@@ -1,4 +1,4 @@
-import { Agent } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { AnswerExchange, type AnswerHooks } from './answer-exchange.ts';
 
@@ -74,20 +74,7 @@ export function createCompletionTarget({
     ...(stubLengths && { [STUB_LENGTH_HEADER]: String(outputTokens) }),
   });
   return {
-    firstModel: async () => {
-      const answer = await agent.request({
-        origin,
-        path: `${base}/v1/models`,
-        method: 'GET',
-        headers,
-        signal: AbortSignal.timeout(MODELS_TIMEOUT_MS),
-      });
-      const text = await answer.body.text();
-      if (answer.statusCode !== 200) {
-        throw new Error(`${answer.statusCode} ${text.slice(0, ERROR_CHARS_MAX)}`);
-      }
-      return models.parse(JSON.parse(text)).data[0]?.id ?? '';
-    },
+    firstModel: () => firstModelOf(agent, { origin, path: `${base}/v1/models`, headers }),
     send: (request, hooks) => {
       const exchange = new AnswerExchange(hooks, servedByHeader);
       const path = `${base}${PATHS[api]}`;
@@ -97,6 +84,19 @@ export function createCompletionTarget({
     },
     close: () => agent.destroy(),
   };
+}
+
+async function firstModelOf(
+  agent: Agent,
+  asked: Pick<Dispatcher.RequestOptions, 'origin' | 'path' | 'headers'>,
+): Promise<string> {
+  const signal = AbortSignal.timeout(MODELS_TIMEOUT_MS);
+  const answer = await agent.request({ ...asked, method: 'GET', signal });
+  const text = await answer.body.text();
+  if (answer.statusCode !== 200) {
+    throw new Error(`${answer.statusCode} ${text.slice(0, ERROR_CHARS_MAX)}`);
+  }
+  return models.parse(JSON.parse(text)).data[0]?.id ?? '';
 }
 
 /** The prompt's bytes are inserted as they are, because they need no escape. */

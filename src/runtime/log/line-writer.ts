@@ -20,46 +20,59 @@ export interface LineWriter {
 
 /** Lines on standard output. */
 export function standardOutput(): LineWriter {
-  const destination = pino.destination({ dest: 1, sync: false, maxLength: WAITING_BYTES_MAX });
-  let leftOut = 0;
-  destination.on('drop', () => {
-    leftOut += 1;
+  return new StandardOutput();
+}
+
+class StandardOutput implements LineWriter {
+  readonly #destination = pino.destination({
+    dest: 1,
+    sync: false,
+    maxLength: WAITING_BYTES_MAX,
   });
-  let isOver = false;
-  destination.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') return;
-    // The reader of the output is gone: nobody would get the lines.
-    isOver = true;
-    destination.destroy();
-  });
-  return {
-    get leftOut() {
-      return leftOut;
-    },
-    write: (line) => {
-      if (!isOver) destination.write(`${line}\n`);
-    },
-    end: () =>
-      new Promise((resolve) => {
-        if (isOver) return resolve();
-        isOver = true;
-        const stuck = setTimeout(() => {
-          // First of all listeners: others write at the exit what they still have, and would wait
-          // for ever.
-          process.prependOnceListener('exit', () => process.kill(process.pid, 'SIGKILL'));
-          resolve();
-        }, END_MS);
-        const over = (): void => {
-          clearTimeout(stuck);
-          resolve();
-        };
-        destination.once('close', over);
-        destination.once('error', () => {
-          // At the exit, pino would try for ever to write what a full disk does not take.
-          destination.destroy();
-          over();
-        });
-        destination.end();
-      }),
-  };
+  #leftOut = 0;
+  #isOver = false;
+
+  constructor() {
+    this.#destination.on('drop', () => {
+      this.#leftOut += 1;
+    });
+    this.#destination.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') return;
+      // The reader of the output is gone: nobody would get the lines.
+      this.#isOver = true;
+      this.#destination.destroy();
+    });
+  }
+
+  get leftOut(): number {
+    return this.#leftOut;
+  }
+
+  write(line: string): void {
+    if (!this.#isOver) this.#destination.write(`${line}\n`);
+  }
+
+  end(): Promise<void> {
+    if (this.#isOver) return Promise.resolve();
+    this.#isOver = true;
+    return new Promise((resolve) => {
+      const stuck = setTimeout(() => {
+        // First of all listeners: others write at the exit what they still have, and would wait
+        // for ever.
+        process.prependOnceListener('exit', () => process.kill(process.pid, 'SIGKILL'));
+        resolve();
+      }, END_MS);
+      const over = (): void => {
+        clearTimeout(stuck);
+        resolve();
+      };
+      this.#destination.once('close', over);
+      this.#destination.once('error', () => {
+        // At the exit, pino would try for ever to write what a full disk does not take.
+        this.#destination.destroy();
+        over();
+      });
+      this.#destination.end();
+    });
+  }
 }

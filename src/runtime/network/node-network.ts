@@ -61,26 +61,10 @@ export function createNodeNetwork(options: NodeNetworkOptions = {}): NodeNetwork
     },
     post(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse> {
       if (closed) return Promise.reject(closedError(url));
-      const { tls } = options;
-      let best = origins.of(url, ' post 0', tls);
-      for (let lane = 1; lane < POST_CONNECTIONS && best.load > 0; lane++) {
-        const other = origins.of(url, ` post ${lane}`, tls);
-        if (other.load < best.load) best = other;
-      }
-      return best.post(url, body, options);
+      return origins.ofPosts(url, options.tls).post(url, body, options);
     },
-    openMessages(options: MessageSocketOptions): MessageSocket {
-      const socket = openZmqSocket(options);
-      sockets.add(socket);
-      return {
-        send: (frames) => socket.send(frames),
-        close: () => {
-          sockets.delete(socket);
-          socket.close();
-        },
-      };
-    },
-    openCall: (options) => tracked(calls, options, files),
+    openMessages: (options) => trackedSocket(sockets, options),
+    openCall: (options) => trackedCall(calls, options, files),
     resolve: (name) => names.resolve(name),
     tlsFiles: files,
     async close() {
@@ -124,6 +108,16 @@ class Origins {
     return origin;
   }
 
+  /** The one with the fewest requests under way. */
+  ofPosts(url: URL, tls: HttpTls | undefined): HttpOrigin {
+    let best = this.of(url, ' post 0', tls);
+    for (let lane = 1; lane < POST_CONNECTIONS && best.load > 0; lane++) {
+      const other = this.of(url, ` post ${lane}`, tls);
+      if (other.load < best.load) best = other;
+    }
+    return best;
+  }
+
   of(url: URL, lane: string, tls: HttpTls | undefined): HttpOrigin {
     const name = url.origin + lane + this.#tlsName(url, tls);
     let origin = this.#byName.get(name);
@@ -165,8 +159,21 @@ function closedError(url: URL): Error {
   return new Error(`the network is closed: no request was sent to ${url.href}`);
 }
 
+/** A socket that is in `sockets` for as long as it is open. */
+function trackedSocket(sockets: Set<MessageSocket>, options: MessageSocketOptions): MessageSocket {
+  const socket = openZmqSocket(options);
+  sockets.add(socket);
+  return {
+    send: (frames) => socket.send(frames),
+    close: () => {
+      sockets.delete(socket);
+      socket.close();
+    },
+  };
+}
+
 /** A call that is in `calls` for as long as it is open. */
-function tracked(calls: Set<Call>, options: CallOptions, files: OutgoingFiles): Call {
+function trackedCall(calls: Set<Call>, options: CallOptions, files: OutgoingFiles): Call {
   const onClosed = (reason: string): void => {
     calls.delete(call);
     options.onClosed(reason);

@@ -2,7 +2,7 @@ import type { Millis } from '../../../framework/runtime.ts';
 import { IndexedHeap } from '../../indexed-heap.ts';
 import type { BandFairness, Fairness } from './fairness.ts';
 import type { Flow, Item } from './flow.ts';
-import { Programs, type ProgramsConfig } from './programs.ts';
+import { type Program, Programs, type ProgramsConfig } from './programs.ts';
 
 export interface TurnPriorityConfig {
   /** Turns that a second of waiting is worth. */
@@ -15,19 +15,11 @@ export interface TurnPriorityConfig {
  * Prefers programs that have had many turns, whose prefix is likely still cached. Waiting counts,
  * too, without a bound, so that no program waits for ever.
  */
-export function turnPriority(
-  config: ProgramsConfig,
-  { timeWeight, inactivityMs }: TurnPriorityConfig,
-): Fairness {
+export function turnPriority(config: ProgramsConfig, turns: TurnPriorityConfig): Fairness {
   const programs = new Programs(config);
-  /** Turns less the waiting since time 0: its order does not change as time goes by. */
   const keyOf = (flow: Flow): number => {
     const { since } = (flow.first as Item).waiting;
-    const program = programs.of(flow.id, since);
-    const { placed, elsewhere, inFlight, hasEnded, lastEndAt } = program;
-    const paused = inactivityMs > 0 && inFlight === 0 && hasEnded;
-    const turn = paused && since - lastEndAt > inactivityMs ? 1 : placed + elsewhere + 1;
-    return turn - (timeWeight * since) / 1000;
+    return turnKey(programs.of(flow.id, since), since, turns);
   };
   const bands = new Set<TurnBand>();
   const refresh = (id: string): void => {
@@ -55,6 +47,17 @@ export function turnPriority(
       refresh(request.fairnessId);
     },
   };
+}
+
+/** Turns less the waiting since time 0: its order does not change as time goes by. */
+function turnKey(
+  { placed, elsewhere, inFlight, hasEnded, lastEndAt }: Program,
+  since: Millis,
+  { timeWeight, inactivityMs }: TurnPriorityConfig,
+): number {
+  const paused = inactivityMs > 0 && inFlight === 0 && hasEnded;
+  const turn = paused && since - lastEndAt > inactivityMs ? 1 : placed + elsewhere + 1;
+  return turn - (timeWeight * since) / 1000;
 }
 
 type Placings = Required<Pick<BandFairness, 'placed' | 'placedElsewhere'>>;

@@ -132,43 +132,49 @@ function missingIn(columns: readonly string[], wanted: CsvColumns): readonly str
 
 function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
   const columns = cells(header);
-  const { time, prompt, output } = wanted;
   const missing = missingIn(columns, wanted);
   if (missing.length > 0) return `the header has no column ${missing.join(', ')}`;
   const twice = needed(wanted).find((name) => columns.indexOf(name) < columns.lastIndexOf(name));
   if (twice !== undefined) return `the header has the column ${twice} more than once`;
-  const read = (line: string): TraceRequest | string => {
-    const values = cells(line);
-    if (values.at(-1)?.startsWith('"')) {
-      return 'a value in quotes does not end on its line: write each request on one line';
-    }
-    if (values.length !== columns.length) {
-      return `${values.length} columns, but the header has ${columns.length}`;
-    }
-    // Not by a default name: pandas writes its index as a column whose name is empty.
-    const at = (column: string | undefined): string =>
-      column === undefined ? '' : (values[columns.indexOf(column)] ?? '');
-    const atMs = wanted.timeMs(at(time));
-    const promptTokens = count(at(prompt));
-    const outputTokens = count(at(output));
-    if (!Number.isFinite(atMs) || atMs < 0) {
-      return `${time}: ${JSON.stringify(at(time))} is not ${wanted.timeIs}`;
-    }
-    if (promptTokens === undefined || promptTokens === 0) {
-      return `${prompt}: ${JSON.stringify(at(prompt))} is not a whole number of tokens from 1 to ${TOKENS_MAX}`;
-    }
-    if (outputTokens === undefined) {
-      return `${output}: ${JSON.stringify(at(output))} is not a whole number of tokens from 0 to ${TOKENS_MAX}`;
-    }
-    const [model, session] = [at(wanted.model), at(wanted.session)];
-    const sizes = {
-      promptTokens,
-      outputTokens: Math.max(1, outputTokens),
-      blockIds: NO_TRACE_BLOCKS,
-    };
-    return { atMs, model, ...sizes, ...(session !== '' && { session }) };
+  return { ...readerOf((line: string) => readRow(line, columns, wanted))(), hasHeader: true };
+}
+
+/** The request of a line, or what is wrong with it. */
+function readRow(
+  line: string,
+  columns: readonly string[],
+  wanted: CsvColumns,
+): TraceRequest | string {
+  const { time, prompt, output } = wanted;
+  const values = cells(line);
+  if (values.at(-1)?.startsWith('"')) {
+    return 'a value in quotes does not end on its line: write each request on one line';
+  }
+  if (values.length !== columns.length) {
+    return `${values.length} columns, but the header has ${columns.length}`;
+  }
+  // Not by a default name: pandas writes its index as a column whose name is empty.
+  const at = (column: string | undefined): string =>
+    column === undefined ? '' : (values[columns.indexOf(column)] ?? '');
+  const atMs = wanted.timeMs(at(time));
+  const promptTokens = count(at(prompt));
+  const outputTokens = count(at(output));
+  if (!Number.isFinite(atMs) || atMs < 0) {
+    return `${time}: ${JSON.stringify(at(time))} is not ${wanted.timeIs}`;
+  }
+  if (promptTokens === undefined || promptTokens === 0) {
+    return `${prompt}: ${JSON.stringify(at(prompt))} is not a whole number of tokens from 1 to ${TOKENS_MAX}`;
+  }
+  if (outputTokens === undefined) {
+    return `${output}: ${JSON.stringify(at(output))} is not a whole number of tokens from 0 to ${TOKENS_MAX}`;
+  }
+  const [model, session] = [at(wanted.model), at(wanted.session)];
+  const sizes = {
+    promptTokens,
+    outputTokens: Math.max(1, outputTokens),
+    blockIds: NO_TRACE_BLOCKS,
   };
-  return { ...readerOf(read)(), hasHeader: true };
+  return { atMs, model, ...sizes, ...(session !== '' && { session }) };
 }
 
 /** A value, in quotes or not, with the comma before it; a quote that does not end takes the rest. */

@@ -56,6 +56,9 @@ export function natsLink(options: NatsLinkOptions): OpenReplicaLink {
   return (id, events) => new NatsLink(options, id, events);
 }
 
+/** Why a connection ends that belongs to a former turn: nobody is told. */
+const IS_OVER = 'it is over';
+
 class NatsLink implements ReplicaLink {
   readonly #options: NatsLinkOptions;
   readonly #events: LinkEvents;
@@ -139,6 +142,22 @@ class NatsLink implements ReplicaLink {
 
   /** Resolves with the reason when the client has given up the connection. */
   async #connect(turn: number): Promise<string> {
+    const connection = await this.#open();
+    if (turn !== this.#turn) {
+      await connection.close();
+      return IS_OVER;
+    }
+    this.#connection = connection;
+    const { subject } = this.#options;
+    for (const each of [`${subject}.all`, directTo(subject, this.#id)]) {
+      keepSubscribed(connection, each, (data) => this.#received(data));
+    }
+    this.#found();
+    this.#checkSize(connection);
+    return await this.#follow(connection, turn);
+  }
+
+  async #open(): Promise<NatsConnection> {
     const { NatsConnectionImpl, credsAuthenticator, setTransportFactory } = await import(
       '@nats-io/nats-core/internal'
     );
@@ -148,26 +167,19 @@ class NatsLink implements ReplicaLink {
       ...this.#connectionOptions(),
       ...(credentials && { authenticator: credsAuthenticator(credentials) }),
     };
-    const connection = await NatsConnectionImpl.connect(options).catch((error: unknown) => {
+    return await NatsConnectionImpl.connect(options).catch((error: unknown) => {
       // With `waitOnFirstConnect` from the start, an address that is wrong would never be reported.
       this.#lost(messageOf(error));
       return NatsConnectionImpl.connect({ ...options, waitOnFirstConnect: true });
     });
-    if (turn !== this.#turn) {
-      await connection.close();
-      return 'it is over';
-    }
-    this.#connection = connection;
-    const { subject } = this.#options;
-    for (const each of [`${subject}.all`, directTo(subject, this.#id)]) {
-      keepSubscribed(connection, each, (data) => this.#received(data));
-    }
-    this.#found();
-    this.#checkSize(connection);
+  }
+
+  /** Says what becomes of the connection, as long as it is this turn's. */
+  async #follow(connection: NatsConnection, turn: number): Promise<string> {
     for await (const status of connection.status()) {
       const { type } = status;
       // One that was closed for a pause says so later, when another may be there.
-      if (turn !== this.#turn) return 'it is over';
+      if (turn !== this.#turn) return IS_OVER;
       if (type === 'disconnect' || type === 'staleConnection') this.#lost('the connection is lost');
       else if (type === 'reconnect') {
         this.#found();
