@@ -108,13 +108,8 @@ async function runDemo(flags: DemoFlags, signal: AbortSignal): Promise<DemoRepor
     arrivalSpeed: arrivals,
     warmUpGapMs: WARM_UP_GAP_MS,
   });
-  const { measured, warmUp, hitRateMax } = workload;
-  printLine(
-    `${measured.length} requests of a minute of the Mooncake conversation trace, arriving ${arrivals}× as fast, after ${warmUp.length} that warm up the caches;`,
-  );
-  printLine(
-    `${stubs} stub ${stubs === 1 ? 'engine' : 'engines'} in real time, the picker and ${envoy === undefined ? 'the embedded gateway' : `Envoy ${envoy.version}`}, started anew for each policy`,
-  );
+  const gateway = envoy === undefined ? 'the embedded gateway' : `Envoy ${envoy.version}`;
+  printWhatRuns(workload, flags, gateway);
   const results: PolicyResult[] = [];
   for (const policy of policies) {
     results.push(await runOne({ policy, stubs, workload, envoy: envoy?.path, signal }));
@@ -126,10 +121,23 @@ async function runDemo(flags: DemoFlags, signal: AbortSignal): Promise<DemoRepor
     trace: { file: TRACE, fromMs: FROM_MS, toMs: TO_MS },
     arrivalSpeed: arrivals,
     stubs,
-    requests: measured.length,
-    hitRateMax,
+    requests: workload.measured.length,
+    hitRateMax: workload.hitRateMax,
     policies: results,
   };
+}
+
+function printWhatRuns(
+  { measured, warmUp }: RunPolicyOptions['workload'],
+  { arrivals, stubs }: DemoFlags,
+  gateway: string,
+): void {
+  printLine(
+    `${measured.length} requests of a minute of the Mooncake conversation trace, arriving ${arrivals}× as fast, after ${warmUp.length} that warm up the caches;`,
+  );
+  printLine(
+    `${stubs} stub ${stubs === 1 ? 'engine' : 'engines'} in real time, the picker and ${gateway}, started anew for each policy`,
+  );
 }
 
 async function runOne(options: Omit<RunPolicyOptions, 'onProgress'>): Promise<PolicyResult> {

@@ -100,16 +100,8 @@ async function run(flags: ReplayFlags): Promise<void> {
 
 /** Replays to one target after another, so that they do not disturb each other. */
 async function replayAll(flags: ReplayFlags, signal: AbortSignal): Promise<readonly Replayed[]> {
-  if (!existsSync(flags.trace)) {
-    const message = `${flags.trace} does not exist`;
-    throw new ConfigError('replay', [{ path: '--trace', message }]);
-  }
-  const { closedLoop, report, speed } = flags;
-  const inputs = [flags.trace, ...flags.merge];
-  if (report !== undefined) {
-    needPackages('--report', ['echarts']);
-    refuseOverwriting(report, inputs, 'report.html');
-  }
+  checkFiles(flags);
+  const { closedLoop, speed } = flags;
   const trace = loadTrace(flags.trace, { ...loadOptionsOf(flags), sessions: closedLoop });
   const { blockTokens, requests } = trace;
   writeReading(readingOf(trace));
@@ -120,20 +112,13 @@ async function replayAll(flags: ReplayFlags, signal: AbortSignal): Promise<reado
     const payload = { underWay: 0, failed: 0 };
     const progress = startProgress({ total: requests.length, format: PROGRESS_FORMAT, payload });
     const replayed = await replayTo({
+      ...requestOptions(flags),
       url,
       name: flags.name[index] ?? nameOf(url, replays),
       workload,
       speed,
       // Targets may share servers, which must not find the prompts of the target before.
       salt: index === 0 ? salt : `${salt} ${index}`,
-      api: flags.api,
-      model: flags.model,
-      headers: flags.header,
-      servedByHeader: flags.servedBy.toLowerCase(),
-      templateTokens: flags.templateTokens,
-      stubLengths: flags.stubLengths,
-      concurrencyMax: flags.concurrency,
-      timeoutMs: 1000 * flags.timeout,
       signal,
       onProgress: ({ due, ...rest }) => progress.update(due, rest),
     }).finally(() => progress.stop());
@@ -141,6 +126,30 @@ async function replayAll(flags: ReplayFlags, signal: AbortSignal): Promise<reado
     if (replayed.figures.stopped) break;
   }
   return replays;
+}
+
+/** How the requests to each target are made. */
+function requestOptions(flags: ReplayFlags) {
+  return {
+    api: flags.api,
+    model: flags.model,
+    headers: flags.header,
+    servedByHeader: flags.servedBy.toLowerCase(),
+    templateTokens: flags.templateTokens,
+    stubLengths: flags.stubLengths,
+    concurrencyMax: flags.concurrency,
+    timeoutMs: 1000 * flags.timeout,
+  };
+}
+
+/** Throws ConfigError where there is no trace, or the report cannot be written. */
+function checkFiles({ trace, merge, report }: ReplayFlags): void {
+  if (!existsSync(trace)) {
+    throw new ConfigError('replay', [{ path: '--trace', message: `${trace} does not exist` }]);
+  }
+  if (report === undefined) return;
+  needPackages('--report', ['echarts']);
+  refuseOverwriting(report, [trace, ...merge], 'report.html');
 }
 
 /** Aborts the signal at the first SIGINT or SIGTERM. A second SIGINT ends the process at once. */

@@ -139,13 +139,19 @@ async function run(flags: SimulateFlags): Promise<void> {
     process.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
     return;
   }
+  const legend = comparisonLegend(planning.objective);
+  process.stdout.write(printable(outcomeText({ reports, results, plan, costUnit }, legend)));
+}
+
+function outcomeText(
+  { reports, results, plan, costUnit }: Omit<Outcome, 'servers'>,
+  legend: string,
+): string {
   // Some terminals say 0 for not known.
   const columns = process.stdout.columns || undefined;
   const notes = schedulerNotes(asItIs(results)).map((each) => `${each}\n`);
   const planText = plan === undefined ? '' : `\n${renderPlan(plan, costUnit, columns)}`;
-  const legend = comparisonLegend(planning.objective);
-  const text = [renderComparison(reports, columns), legend, ...notes, planText].join('');
-  process.stdout.write(printable(text));
+  return [renderComparison(reports, columns), legend, ...notes, planText].join('');
 }
 
 async function writeReport(flags: SimulateFlags, outcome: Outcome): Promise<void> {

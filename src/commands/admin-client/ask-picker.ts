@@ -67,32 +67,9 @@ export function adminTokenOption(description: string): Option {
  * The document at a path of a running picker's metrics port. Throws CommandFailure if there is no
  * picker, and with its message if it refuses.
  */
-export async function askPicker<T>({
-  admin,
-  adminTokenFile,
-  path,
-  method = 'GET',
-  absent,
-  answerTimeoutMs = ANSWER_TIMEOUT_MS,
-}: PickerQuestion): Promise<T> {
-  const token = adminTokenFile && adminTokenIn(adminTokenFile);
-  const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` };
-  const url = adminUrl(admin, path, HINT);
-  let status: number;
-  let text: string;
-  try {
-    const signal = AbortSignal.timeout(answerTimeoutMs);
-    const response = await fetch(url, {
-      method,
-      signal,
-      ...(headers && { headers }),
-    });
-    status = response.status;
-    text = await response.text();
-  } catch (error) {
-    const isLate = error instanceof Error && error.name === 'TimeoutError';
-    throw noPicker(admin, isLate ? noAnswerWithin(answerTimeoutMs) : error);
-  }
+export async function askPicker<T>(question: PickerQuestion): Promise<T> {
+  const { admin, absent } = question;
+  const { status, text } = await answerOf(question);
   const document = parsedObject(text);
   if (document === undefined) {
     throw new CommandFailure(`${admin} answered ${status} without JSON; ${HINT}`);
@@ -107,6 +84,27 @@ export async function askPicker<T>({
   throw new CommandFailure(
     typeof error === 'string' ? error : `${admin} answered ${status}, as no picker does; ${HINT}`,
   );
+}
+
+/** Throws CommandFailure where no whole answer comes in time. */
+async function answerOf({
+  admin,
+  adminTokenFile,
+  path,
+  method = 'GET',
+  answerTimeoutMs = ANSWER_TIMEOUT_MS,
+}: PickerQuestion): Promise<{ readonly status: number; readonly text: string }> {
+  const token = adminTokenFile && adminTokenIn(adminTokenFile);
+  const headers = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } };
+  const url = adminUrl(admin, path, HINT);
+  try {
+    const signal = AbortSignal.timeout(answerTimeoutMs);
+    const response = await fetch(url, { method, signal, ...headers });
+    return { status: response.status, text: await response.text() };
+  } catch (error) {
+    const isLate = error instanceof Error && error.name === 'TimeoutError';
+    throw noPicker(admin, isLate ? noAnswerWithin(answerTimeoutMs) : error);
+  }
 }
 
 /** The token in the file of `--admin-token-file`; says what makes the file where it is not there. */
