@@ -59,23 +59,27 @@ export function stubCommand(untilSignal: () => Promise<unknown>): Command {
     .option('--port <port>', 'first of the consecutive ports; 0 takes free ones', number, 8000)
     .option('--spread <how>', 'give servers consecutive `ports`, or consecutive `addresses`')
     .option('--json', 'print the addresses as one JSON document on stdout', false);
-  return withServerOptions(command).action(
-    async ({ json, pool: file, control, ...flags }: StubFlags) => {
-      const servers =
-        file === undefined ? equalServers(flags, command) : readPool(file, flags, command);
-      const pool = await startMixedPool(servers, { controlPort: control });
-      const addresses = pool.endpoints.map(({ address }) => address);
-      process.stdout.write(
-        json
-          ? `${JSON.stringify({ endpoints: addresses, control: pool.control })}\n`
-          : `${addresses.join('\n')}\n`,
-      );
-      if (!json && process.stderr.isTTY) process.stderr.write(nextStep(addresses));
-      await untilSignal();
-      await pool.stop();
-      process.exit(0);
-    },
+  return withServerOptions(command).action((flags: StubFlags) => run(flags, command, untilSignal));
+}
+
+async function run(
+  { json, pool: file, control, ...flags }: StubFlags,
+  command: Command,
+  untilSignal: () => Promise<unknown>,
+): Promise<void> {
+  const servers =
+    file === undefined ? equalServers(flags, command) : readPool(file, flags, command);
+  const pool = await startMixedPool(servers, { controlPort: control });
+  const addresses = pool.endpoints.map(({ address }) => address);
+  process.stdout.write(
+    json
+      ? `${JSON.stringify({ endpoints: addresses, control: pool.control })}\n`
+      : `${addresses.join('\n')}\n`,
   );
+  if (!json && process.stderr.isTTY) process.stderr.write(nextStep(addresses));
+  await untilSignal();
+  await pool.stop();
+  process.exit(0);
 }
 
 /** The terminal shows nothing more until the command is stopped. */

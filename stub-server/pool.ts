@@ -62,18 +62,8 @@ export async function startMixedPool(
   for (const place of places) await addReplica(pool, place, servers[place.server] ?? common);
   const { ranks, listening, publishers } = pool;
   for (const each of ranks) balanceRanks(each, clock);
-  const replicas = ranks.flat();
-  const fronts = replicas.filter((replica) => ranksAtAddress(replica)[0] === replica);
-  for (const front of fronts) {
-    const at = places[replicas.indexOf(front)];
-    if (at !== undefined) await serveAt(pool, at, front);
-  }
-  let control: string | undefined;
-  if (controlPort !== undefined) {
-    const server = createControlServer(replicas);
-    control = await listen(server, common.host, controlPort);
-    listening.push(closing(server, server));
-  }
+  const fronts = await serveFronts(pool, places);
+  const control = await startControl(pool, common.host, controlPort);
   const faults = ranks.map((siblings) => siblings.map((replica) => replica.faults));
   const schedule = scheduleFaults(common.faults, faults, clock);
   return {
@@ -87,6 +77,33 @@ export async function startMixedPool(
       await pool.tls?.stop();
     },
   };
+}
+
+/** The first replica of each address, which serves it. */
+async function serveFronts(
+  pool: StartingPool,
+  places: ReturnType<typeof engineAddresses>,
+): Promise<readonly StubReplica[]> {
+  const replicas = pool.ranks.flat();
+  const fronts = replicas.filter((replica) => ranksAtAddress(replica)[0] === replica);
+  for (const front of fronts) {
+    const at = places[replicas.indexOf(front)];
+    if (at !== undefined) await serveAt(pool, at, front);
+  }
+  return fronts;
+}
+
+/** Its address; undefined without a port. */
+async function startControl(
+  { ranks, listening }: StartingPool,
+  host: string,
+  port: number | undefined,
+): Promise<string | undefined> {
+  if (port === undefined) return undefined;
+  const server = createControlServer(ranks.flat());
+  const address = await listen(server, host, port);
+  listening.push(closing(server, server));
+  return address;
 }
 
 interface StartingPool {

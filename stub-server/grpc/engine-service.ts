@@ -52,7 +52,7 @@ export function startEngineService(
 }
 
 function handlers(replica: StubReplica, findReplica: ReplicaDirectory): object {
-  const { clock, options } = replica;
+  const { clock } = replica;
   const startedAt = clock.now();
   const answering = new Map<string, () => void>();
   let requests = 0;
@@ -65,11 +65,7 @@ function handlers(replica: StubReplica, findReplica: ReplicaDirectory): object {
       begin(call, { id, replica, findReplica, answering });
     },
     Embed: ({ request }: Unary<{ tokenized?: Input }>, answer: sendUnaryData<object>) =>
-      respond(answer, () => {
-        const ids = tokensOf(request.tokenized);
-        const embedding = [...vectorOf(ids, options.embeddingDimensions)];
-        return { embedding, prompt_tokens: ids.length, embedding_dim: embedding.length };
-      }),
+      respond(answer, () => embeddingOf(tokensOf(request.tokenized), replica)),
     HealthCheck: (_: unknown, answer: sendUnaryData<object>) =>
       respond(answer, () => {
         const healthy = clock.now() >= replica.readyAt;
@@ -79,14 +75,7 @@ function handlers(replica: StubReplica, findReplica: ReplicaDirectory): object {
       for (const id of request.request_ids ?? []) answering.get(id)?.();
       answer(null, {});
     },
-    GetModelInfo: (_: unknown, answer: sendUnaryData<object>) =>
-      answer(null, {
-        model_path: options.modelRoot ?? options.model,
-        is_generation: true,
-        max_context_length: replica.contextTokensMax,
-        vocab_size: 128_256,
-        supports_vision: true,
-      }),
+    GetModelInfo: (_: unknown, answer: sendUnaryData<object>) => answer(null, modelInfo(replica)),
     GetServerInfo: (_: unknown, answer: sendUnaryData<object>) =>
       answer(null, {
         active_requests: ranksAtAddress(replica).reduce(
@@ -98,6 +87,21 @@ function handlers(replica: StubReplica, findReplica: ReplicaDirectory): object {
         uptime_seconds: (clock.now() - startedAt) / 1000,
         server_type: 'vllm-grpc',
       }),
+  };
+}
+
+function embeddingOf(ids: ReturnType<typeof tokensOf>, { options }: StubReplica): object {
+  const embedding = [...vectorOf(ids, options.embeddingDimensions)];
+  return { embedding, prompt_tokens: ids.length, embedding_dim: embedding.length };
+}
+
+function modelInfo({ options, contextTokensMax }: StubReplica): object {
+  return {
+    model_path: options.modelRoot ?? options.model,
+    is_generation: true,
+    max_context_length: contextTokensMax,
+    vocab_size: 128_256,
+    supports_vision: true,
   };
 }
 

@@ -73,36 +73,43 @@ export function fakeSource(
   source: MetricsSource,
   sinceMs: () => Millis,
 ): MetricsSource {
-  const now = (wave: Wave | null | undefined): number => valueAt(wave ?? 0, sinceMs());
-  const usage = (): number => now(fake['kv-cache-usage']);
-  const { kvBlocks } = source;
   return {
     ...source,
     stats: fakeStats(fake, source.stats),
     lorasInUse: () => fake.loras ?? [],
     lorasMax: fake.loras === undefined ? 0 : Math.max(1, source.lorasMax),
-    engine: {
-      speculation: undefined,
-      encoder: { queries: 0, hits: 0 },
-      loras: source.engine.loras,
-      asleep: false,
-      get runningCount() {
-        return Math.round(now(fake['running-requests']));
-      },
-      get waitingCount() {
-        return Math.round(now(fake['waiting-requests']));
-      },
-      kv: {
-        pool: {
-          get usage() {
-            return usage();
-          },
-          get held() {
-            return Math.round(usage() * kvBlocks);
-          },
-          get free() {
-            return kvBlocks - Math.round(usage() * kvBlocks);
-          },
+    engine: fakeEngine(fake, source, sinceMs),
+  };
+}
+
+function fakeEngine(
+  fake: FakeMetrics,
+  { engine, kvBlocks }: MetricsSource,
+  sinceMs: () => Millis,
+): MetricsSource['engine'] {
+  const now = (wave: Wave | null | undefined): number => valueAt(wave ?? 0, sinceMs());
+  const usage = (): number => now(fake['kv-cache-usage']);
+  return {
+    speculation: undefined,
+    encoder: { queries: 0, hits: 0 },
+    loras: engine.loras,
+    asleep: false,
+    get runningCount() {
+      return Math.round(now(fake['running-requests']));
+    },
+    get waitingCount() {
+      return Math.round(now(fake['waiting-requests']));
+    },
+    kv: {
+      pool: {
+        get usage() {
+          return usage();
+        },
+        get held() {
+          return Math.round(usage() * kvBlocks);
+        },
+        get free() {
+          return kvBlocks - Math.round(usage() * kvBlocks);
         },
       },
     },

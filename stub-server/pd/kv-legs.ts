@@ -59,16 +59,16 @@ export interface KvLegs {
   readonly decode?: DecodeLeg | undefined;
 }
 
+/** The server that got the request. */
+interface AskedServer {
+  readonly engineId: string;
+  readonly requestId: string;
+  readonly role: ServerRole;
+  readonly bidirectional: boolean;
+}
+
 /** Finds which leg of which contract a request is, if any. Throws Error if it is invalid. */
-export function kvLegsOf(
-  { params, room }: KvFields,
-  server: {
-    readonly engineId: string;
-    readonly requestId: string;
-    readonly role: ServerRole;
-    readonly bidirectional: boolean;
-  },
-): KvLegs {
+export function kvLegsOf({ params, room }: KvFields, server: AskedServer): KvLegs {
   if (room !== undefined) return sglangLegs(room, server.role);
   if (params === undefined) return {};
   const { transfer_id: transferId, remote_decoder: decoder, remote_prefiller: prefiller } = params;
@@ -84,10 +84,18 @@ export function kvLegsOf(
     const address = withoutScheme(params.remote_bootstrap_addr) ?? addressOf(params);
     return remote ? { decode: { key, patient: true, address } } : prefillLeg(key);
   }
+  return nixlLegs(params, server, remote ? 'decode' : 'prefill');
+}
+
+function nixlLegs(
+  params: NonNullable<KvFields['params']>,
+  server: AskedServer,
+  leg: keyof KvLegs,
+): KvLegs {
   const own = `nixl/${server.engineId}/${server.requestId}`;
   const key = `nixl/${params.remote_engine_id ?? ''}/${params.remote_request_id ?? ''}`;
   const held: DecodeLeg = { key, patient: false, address: addressOf(params) };
-  if (remote) {
+  if (leg === 'decode') {
     // The engine that decodes holds its blocks, too, for the prefill leg of the next turn.
     const next = server.bidirectional ? prefillLeg(own, { paramsFor: 'next turn' }) : {};
     return { ...next, decode: held };

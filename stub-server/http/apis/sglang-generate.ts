@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { SequenceUsage } from '../../engine/sequence.ts';
 import type { PlannedSequence } from '../answers/plan-sequences.ts';
@@ -53,50 +52,70 @@ export function sglangRecipient(call: ReplyCall): Recipient {
     begin: ({ stream }, [sequence]) => {
       if (sequence === undefined) throw new ApiError(500, 'a request has one prompt');
       if (stream) beginEventStream(call.response);
-      return replyOf(sequence, stream, call);
+      return stream ? streamedReply(sequence, call) : wholeReply(sequence, call);
     },
   };
 }
 
-function replyOf(
-  { answer, promptTokens }: PlannedSequence,
-  stream: boolean,
-  { response, requestId }: ReplyCall,
-): Reply {
-  const upTo = (count: number, cachedTokens: number, finish: object | null): object => {
-    const texts = Array.from({ length: count }, (_, at) => answer.text(at));
-    return {
-      text: texts.join(''),
-      output_ids: idsOf(texts),
-      meta_info: {
-        id: requestId,
-        finish_reason: finish,
-        prompt_tokens: promptTokens,
-        completion_tokens: count,
-        cached_tokens: cachedTokens,
-      },
-    };
+function wholeReply(sequence: PlannedSequence, { response, requestId }: ReplyCall): Reply {
+  return {
+    token: () => undefined,
+    end: ({ completionTokens, cachedTokens }: SequenceUsage) => {
+      const finish = finishOf(sequence, completionTokens);
+      const said = { count: completionTokens, cachedTokens, finish };
+      sendJson(response, 200, answerUpTo(sequence, requestId, said));
+    },
+    fail: (message) => sendJson(response, 500, new ApiError(500, message).body),
   };
+}
+
+function streamedReply(sequence: PlannedSequence, { response, requestId }: ReplyCall): Reply {
+  const write = (event: object): void => void response.write(`data: ${JSON.stringify(event)}\n\n`);
   return {
     token: (_, count) => {
       // The last one comes with the counts of the end.
-      if (stream && count < answer.tokens) write(response, upTo(count, 0, null));
+      if (count >= sequence.answer.tokens) return;
+      write(answerUpTo(sequence, requestId, { count, cachedTokens: 0, finish: null }));
     },
-    end: ({ completionTokens: count, cachedTokens }: SequenceUsage) => {
-      const finish = answer.end === 'length' ? { type: 'length', length: count } : { type: 'stop' };
-      const whole = upTo(count, cachedTokens, finish);
-      if (!stream) return sendJson(response, 200, whole);
-      write(response, whole);
+    end: ({ completionTokens, cachedTokens }: SequenceUsage) => {
+      const finish = finishOf(sequence, completionTokens);
+      write(answerUpTo(sequence, requestId, { count: completionTokens, cachedTokens, finish }));
       response.end('data: [DONE]\n\n');
     },
     fail: (message) => {
-      if (!stream) return sendJson(response, 500, new ApiError(500, message).body);
-      write(response, new ApiError(500, message).body);
+      write(new ApiError(500, message).body);
       response.end('data: [DONE]\n\n');
     },
   };
 }
 
-function write(response: ServerResponse, event: object): void {
-  response.write(`data: ${JSON.stringify(event)}\n\n`);
+function finishOf({ answer }: PlannedSequence, count: number): object {
+  return answer.end === 'length' ? { type: 'length', length: count } : { type: 'stop' };
+}
+
+interface Said {
+  /** The tokens so far. */
+  readonly count: number;
+  readonly cachedTokens: number;
+  /** Null before the end. */
+  readonly finish: object | null;
+}
+
+function answerUpTo(
+  { answer, promptTokens }: PlannedSequence,
+  requestId: string,
+  { count, cachedTokens, finish }: Said,
+): object {
+  const texts = Array.from({ length: count }, (_, at) => answer.text(at));
+  return {
+    text: texts.join(''),
+    output_ids: idsOf(texts),
+    meta_info: {
+      id: requestId,
+      finish_reason: finish,
+      prompt_tokens: promptTokens,
+      completion_tokens: count,
+      cached_tokens: cachedTokens,
+    },
+  };
 }
