@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Clock, Millis } from '../../framework/runtime.ts';
 import { selfSignedCertificate } from '../../runtime/network/server/self-signed-certificate.ts';
 import { ObserverSession, type ObserverSessionOptions } from '../session/observer-session.ts';
 import { Session, type SessionOptions } from '../session/session.ts';
@@ -88,18 +89,19 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
     usage: () => streams.usage(),
     setServing: (serving) => health.setServing(serving),
     drain: async ({ noticeMs, deadlineMs }) => {
-      health.setServing(false);
-      await new Promise<void>((resolve) => {
-        if (noticeMs > 0) options.clock.setTimer(noticeMs, resolve);
-        else resolve();
-      });
       const { clock } = options;
+      health.setServing(false);
+      await passed(noticeMs, clock);
       await shutDown(listener, { deadlineMs, idle: idle(), streams, clock });
       watch.stop();
       void healthListener?.close();
       healthListener?.cut();
     },
   };
+}
+
+function passed(ms: Millis, clock: Clock): Promise<void> {
+  return ms > 0 ? new Promise((resolve) => clock.setTimer(ms, resolve)) : Promise.resolve();
 }
 
 async function credentialsFor(
@@ -133,16 +135,26 @@ function processMethod({
     clock,
     times,
   };
-  let onIdle = (): void => undefined;
-  const onClosed = (): void => {
-    if (streams.count === 0) onIdle();
-  };
-  const idle = (): Promise<void> =>
-    new Promise((resolve) => {
-      if (streams.count === 0) resolve();
-      else onIdle = resolve;
-    });
+  const { idle, onClosed } = idleOf(streams);
   return { process: (stream) => runSession(stream, run, onClosed), streams, idle };
+}
+
+/** `onClosed` is called after each stream. */
+function idleOf(streams: Pick<OpenStreams, 'count'>): {
+  readonly idle: () => Promise<void>;
+  readonly onClosed: () => void;
+} {
+  let onIdle = (): void => undefined;
+  return {
+    idle: () =>
+      new Promise((resolve) => {
+        if (streams.count === 0) resolve();
+        else onIdle = resolve;
+      }),
+    onClosed: () => {
+      if (streams.count === 0) onIdle();
+    },
+  };
 }
 
 function sessionFactory(

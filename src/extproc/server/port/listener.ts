@@ -125,16 +125,7 @@ export class Listener {
     this.#makeRoom();
     this.#connections.set(socket, connection);
     const stopWatch = keepAlive(connection, { clock, ...limits }, () => socket.destroy());
-    let turnBytes = 0;
-    takePieces(socket, (bytes) => {
-      turnBytes += bytes.length;
-      if (turnBytes >= TURN_BYTES) {
-        turnBytes = 0;
-        socket.pause();
-        setImmediate(resume, socket);
-      }
-      if (!connection.receive(bytes)) freeChunk(bytes);
-    });
+    receiveInTurns(connection, socket);
     socket.on('drain', () => connection.drained());
     // The error says only that it ends, and `close` follows.
     socket.on('error', () => undefined);
@@ -145,6 +136,20 @@ export class Listener {
       connection.closed();
     });
   }
+}
+
+/** After so many bytes other connections come first. */
+function receiveInTurns(connection: Http2Connection, socket: Socket): void {
+  let turnBytes = 0;
+  takePieces(socket, (bytes) => {
+    turnBytes += bytes.length;
+    if (turnBytes >= TURN_BYTES) {
+      turnBytes = 0;
+      socket.pause();
+      setImmediate(resume, socket);
+    }
+    if (!connection.receive(bytes)) freeChunk(bytes);
+  });
 }
 
 function resume(socket: Socket): void {
