@@ -114,19 +114,7 @@ export function parseEndpoints(text: string, source: string): EndpointsList {
   if (other !== undefined) throw new ConfigError(source, [{ path: 'file', message: other }]);
   const file = fileSchema.safeParse(value);
   if (!file.success) throw new ConfigError(source, zodIssues(file.error, { schema: fileSchema }));
-  const issues: ConfigIssue[] = [];
-  const specs = new Map<string, EndpointSpec>();
-  file.data.endpoints.forEach((raw, index) => {
-    const path = `endpoints[${index}]`;
-    const entry = entrySchema.safeParse(raw);
-    if (entry.success) specs.set(path, specOf(entry.data));
-    else {
-      // Not spread into one call: there may be more issues than a call takes arguments.
-      for (const issue of zodIssues(entry.error, { schema: entrySchema, at: path }))
-        issues.push(issue);
-    }
-  });
-  for (const issue of duplicatesIn(specs)) issues.push(issue);
+  const { specs, issues } = readEntries(file.data.endpoints);
   if (issues.length > 0) throw new ConfigError(source, issues);
   const { objectives, modelRewrites } = file.data;
   return {
@@ -138,6 +126,27 @@ export function parseEndpoints(text: string, source: string): EndpointsList {
       targets,
     })),
   };
+}
+
+/** The endpoints by the paths of their entries, and what is wrong with the others. */
+function readEntries(entries: readonly unknown[]): {
+  readonly specs: ReadonlyMap<string, EndpointSpec>;
+  readonly issues: readonly ConfigIssue[];
+} {
+  const issues: ConfigIssue[] = [];
+  const specs = new Map<string, EndpointSpec>();
+  for (const [index, raw] of entries.entries()) {
+    const path = `endpoints[${index}]`;
+    const entry = entrySchema.safeParse(raw);
+    if (entry.success) specs.set(path, specOf(entry.data));
+    else {
+      // Not spread into one call: there may be more issues than a call takes arguments.
+      for (const issue of zodIssues(entry.error, { schema: entrySchema, at: path }))
+        issues.push(issue);
+    }
+  }
+  for (const issue of duplicatesIn(specs)) issues.push(issue);
+  return { specs, issues };
 }
 
 function specOf(entry: z.infer<typeof entrySchema>): EndpointSpec {

@@ -27,43 +27,53 @@ const utf8 = new TextDecoder();
 
 /** Connects to a publisher's two sockets with the framing of vLLM and SGLang. Keeps no state. */
 export function openKvEvents(options: KvEventClientOptions): KvEventClient {
-  const { network, address, replayAddress, curve, topic } = options;
-  const { onConnected, onEvents, onFailed } = options;
-  const events = network.openMessages?.({
-    kind: 'subscriber',
-    address,
-    curve,
-    topic,
-    onConnected,
-    onMessage: (frames) => readKvEvents(frames, onEvents),
-    onFailed: (reason) => onFailed(address, reason),
-  });
-  let replay: MessageSocket | undefined;
-  return {
-    requestReplay: (from) => {
-      replay?.close();
-      if (replayAddress === undefined) return;
-      const dealer = network.openMessages?.({
-        kind: 'dealer',
-        address: replayAddress,
-        curve,
-        onFailed: (reason) => onFailed(replayAddress, reason),
-        onMessage: (frames) => {
-          if (dealer === replay && readReplay(frames, options)) {
-            replay = undefined;
-            dealer?.close();
-            options.onReplayEnd();
-          }
-        },
-      });
-      replay = dealer;
-      dealer?.send([new Uint8Array(0), sequenceBytes(from)]);
-    },
-    close: () => {
-      events?.close();
-      replay?.close();
-    },
-  };
+  return new EventSockets(options);
+}
+
+class EventSockets implements KvEventClient {
+  readonly #options: KvEventClientOptions;
+  readonly #events: MessageSocket | undefined;
+  /** The one whose answer has not ended. */
+  #replay: MessageSocket | undefined;
+
+  constructor(options: KvEventClientOptions) {
+    const { network, address, curve, topic, onConnected, onEvents, onFailed } = options;
+    this.#options = options;
+    this.#events = network.openMessages?.({
+      kind: 'subscriber',
+      address,
+      curve,
+      topic,
+      onConnected,
+      onMessage: (frames) => readKvEvents(frames, onEvents),
+      onFailed: (reason) => onFailed(address, reason),
+    });
+  }
+
+  requestReplay(from: number): void {
+    const { network, replayAddress: address, curve, onReplayEnd, onFailed } = this.#options;
+    this.#replay?.close();
+    if (address === undefined) return;
+    const dealer = network.openMessages?.({
+      kind: 'dealer',
+      address,
+      curve,
+      onFailed: (reason) => onFailed(address, reason),
+      onMessage: (frames) => {
+        if (dealer !== this.#replay || !readReplay(frames, this.#options)) return;
+        this.#replay = undefined;
+        dealer?.close();
+        onReplayEnd();
+      },
+    });
+    this.#replay = dealer;
+    dealer?.send([new Uint8Array(0), sequenceBytes(from)]);
+  }
+
+  close(): void {
+    this.#events?.close();
+    this.#replay?.close();
+  }
 }
 
 /** Reads the frames topic, number and payload. Ignores any other message. */

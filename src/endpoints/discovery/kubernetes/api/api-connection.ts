@@ -1,4 +1,4 @@
-import { getGlobalDispatcher } from 'undici';
+import { type Dispatcher, getGlobalDispatcher } from 'undici';
 import { BodyTooLargeError, type Millis } from '../../../../framework/runtime.ts';
 import { within } from '../../../../runtime/clock/deadline.ts';
 import { nodeClock } from '../../../../runtime/clock/node-clock.ts';
@@ -68,9 +68,7 @@ export async function connectApi(access: ApiAccess, accept?: string): Promise<Ap
       bodyTimeout: SILENT_MS,
     });
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer.body;
-    const late = AbortSignal.timeout(REFUSAL.timeoutMs);
-    const refusal = await textOf(answer.body, REFUSAL.bytesMax, late).catch(() => '');
-    throw new ApiStatusError(answer.statusCode, refusal);
+    throw await refusalOf(answer);
   };
   return {
     open,
@@ -83,6 +81,12 @@ export async function connectApi(access: ApiAccess, accept?: string): Promise<Ap
     },
     close: () => void own?.destroy(),
   };
+}
+
+async function refusalOf({ statusCode, body }: Dispatcher.ResponseData): Promise<ApiStatusError> {
+  const late = AbortSignal.timeout(REFUSAL.timeoutMs);
+  const refusal = await textOf(body, REFUSAL.bytesMax, late).catch(() => '');
+  return new ApiStatusError(statusCode, refusal);
 }
 
 /** Files of tokens that are written by hand end with a line, which a header may not have. */
