@@ -31,44 +31,49 @@ export function redecideCommand(): Command {
     .addOption(pluginOption())
     .option('--show <n>', 'show this many of the decisions that differ', wholeNumber, 10)
     .option('--json', 'print one JSON document', false)
-    .action(async (path: string, { config, plugin, show, json }: RedecideFlags) => {
-      const { records, warnings, progress } = readCapture(path);
-      const catalogue = await withPlugins(SERVING_CATALOGUE, plugin);
-      const given = config === undefined ? undefined : configOf(config);
-      const tally = new RedecideTally(show, { isComparison: config !== undefined });
-      await withScheduler(given, async (options) => {
-        const onReplacement = tally.addReplacement.bind(tally);
-        const onUncaptured = tally.addUncaptured.bind(tally);
-        const all = {
-          ...options,
-          catalogue,
-          randomOf: seededRandom,
-          explains: true,
-          onReplacement,
-          onUncaptured,
-        };
-        const bar = startProgress({
-          total: progress.totalBytes,
-          format: '{percentage} % of the capture, {decisions} decisions',
-          payload: { decisions: 0 },
-        });
-        try {
-          for await (const each of redecide(records, all)) {
-            tally.add(each);
-            if (tally.decisions % DECISIONS_SHOWN !== 0) continue;
-            const { readBytes, totalBytes } = progress;
-            bar.update(Math.min(readBytes, totalBytes), { decisions: tally.decisions });
-          }
-        } finally {
-          bar.stop();
-        }
-      });
-      const document = { ...tally.summary(), warnings };
-      process.stdout.write(json ? `${JSON.stringify(document)}\n` : printable(tally.text()));
-      if (!json) for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
-      // Its own configuration decides differently if Pointsman is wrong or records are missing.
-      if (config === undefined && tally.differ > 0) process.exitCode = 1;
-    });
+    .action(run);
+}
+
+async function run(path: string, { config, plugin, show, json }: RedecideFlags): Promise<void> {
+  const { records, warnings, progress } = readCapture(path);
+  const catalogue = await withPlugins(SERVING_CATALOGUE, plugin);
+  const given = config === undefined ? undefined : configOf(config);
+  const tally = new RedecideTally(show, { isComparison: config !== undefined });
+  await withScheduler(given, async (options) => {
+    const onReplacement = tally.addReplacement.bind(tally);
+    const onUncaptured = tally.addUncaptured.bind(tally);
+    const making = { catalogue, randomOf: seededRandom, explains: true };
+    const all = { ...options, ...making, onReplacement, onUncaptured };
+    await addAll(tally, redecide(records, all), progress);
+  });
+  const document = { ...tally.summary(), warnings };
+  process.stdout.write(json ? `${JSON.stringify(document)}\n` : printable(tally.text()));
+  if (!json) for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+  // Its own configuration decides differently if Pointsman is wrong or records are missing.
+  if (config === undefined && tally.differ > 0) process.exitCode = 1;
+}
+
+/** Adds each decision to the tally, and shows on a terminal how far the capture is read. */
+async function addAll(
+  tally: RedecideTally,
+  decisions: ReturnType<typeof redecide>,
+  progress: ReturnType<typeof readCapture>['progress'],
+): Promise<void> {
+  const bar = startProgress({
+    total: progress.totalBytes,
+    format: '{percentage} % of the capture, {decisions} decisions',
+    payload: { decisions: 0 },
+  });
+  try {
+    for await (const each of decisions) {
+      tally.add(each);
+      if (tally.decisions % DECISIONS_SHOWN !== 0) continue;
+      const { readBytes, totalBytes } = progress;
+      bar.update(Math.min(readBytes, totalBytes), { decisions: tally.decisions });
+    }
+  } finally {
+    bar.stop();
+  }
 }
 
 /**

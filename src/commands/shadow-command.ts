@@ -24,7 +24,17 @@ const CLEAR = '\u001b[2J\u001b[H';
 
 /** `pointsman shadow`: asks a running picker about its shadows, or promotes one. */
 export function shadowCommand(): Command {
-  const top = addAdminOptions(new Command('top'))
+  return new Command('shadow')
+    .description('compare and promote the shadows of a picker, which `serve --shadow` starts')
+    .addCommand(comparisonCommand())
+    .addCommand(reportCommand())
+    .addCommand(promotionCommand('promote', 'let a shadow decide a share of the requests'))
+    .addCommand(promotionCommand('demote', 'let no shadow decide requests'))
+    .addCommand(promotionCommand('promotion', 'show which shadow decides, its results, and why'));
+}
+
+function comparisonCommand(): Command {
+  return addAdminOptions(new Command('top'))
     .description('compare the shadows of a running picker with it, updated every second; q ends it')
     .option('--once', 'print once and exit, as into a pipe', false)
     .option('--json', 'print one JSON document and exit', false)
@@ -39,7 +49,10 @@ export function shadowCommand(): Command {
         if (again) await sleep(REFRESH_MS);
       } while (again);
     });
-  const report = addAdminOptions(new Command('report'))
+}
+
+function reportCommand(): Command {
+  return addAdminOptions(new Command('report'))
     .description('write the comparison as one self-contained HTML page')
     .argument('<page>', 'file to write')
     .action(async (page: string, flags: AdminFlags) => {
@@ -54,13 +67,6 @@ export function shadowCommand(): Command {
       const facts = [['Picker', flags.admin], ['Shadows', names], ...originFacts()] as const;
       writeWhole(page, [parityPage(`Shadows at ${flags.admin}`, shadows, facts)]);
     });
-  return new Command('shadow')
-    .description('compare and promote the shadows of a picker, which `serve --shadow` starts')
-    .addCommand(top)
-    .addCommand(report)
-    .addCommand(promotionCommand('promote', 'let a shadow decide a share of the requests'))
-    .addCommand(promotionCommand('demote', 'let no shadow decide requests'))
-    .addCommand(promotionCommand('promotion', 'show which shadow decides, its results, and why'));
 }
 
 const NO_SHADOWS = 'no shadows: start the picker with --shadow <file|name>';

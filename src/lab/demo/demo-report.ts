@@ -1,3 +1,4 @@
+import type { Millis } from '../../framework/runtime.ts';
 import { grouped } from '../../framework/values/grouped.ts';
 import { tableWithin } from '../../framework/values/text-table.ts';
 import type { PolicyResult } from './policy-result.ts';
@@ -44,15 +45,6 @@ export function renderDemo(report: DemoReport, columns = 80): string {
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
   const install = envoyInstallMs > 0 ? ` after ${seconds(envoyInstallMs)} to install Envoy` : '';
   const through = gateway === 'embedded' ? ', through the embedded gateway, not Envoy' : '';
-  const lateText = grouped(Math.round(late));
-  const lateNote =
-    late < SENDER_STARVED_MS
-      ? [`busy machine: requests left up to ${lateText} ms late (p99), as these figures contain`]
-      : [
-          `busy machine: requests left up to ${lateText} ms late (p99).`,
-          'The servers are simulated on the same cores, in real time, so these figures say',
-          'little about the policies: run it again while the machine is idle',
-        ];
   const head = COLUMNS.map((column) => column.head);
   const rows = policies.map((result) => COLUMNS.map(({ cell }) => cell(result)));
   return [
@@ -64,7 +56,7 @@ export function renderDemo(report: DemoReport, columns = 80): string {
     `prefix hits        prompt tokens found in caches; at most ${(100 * hitRateMax).toFixed(1)} % are possible`,
     'max/mean           the busiest endpoint over the mean, by requests and by tokens',
     `took ${seconds(tookMs)}${install}${through}`,
-    ...(late > SENDER_LATE_MS ? lateNote : []),
+    ...lateNote(late),
     ...(failure === undefined ? [] : [`first error of ${failure.policy}: ${failure.firstError}`]),
     '',
     'Where to look next',
@@ -74,6 +66,19 @@ export function renderDemo(report: DemoReport, columns = 80): string {
     '  npx pointsman demo --arrivals 6    the same at a higher load',
     '',
   ].join('\n');
+}
+
+/** How late requests left; nothing where that is little. */
+function lateNote(lateMs: Millis): readonly string[] {
+  if (!(lateMs > SENDER_LATE_MS)) return [];
+  const late = `busy machine: requests left up to ${grouped(Math.round(lateMs))} ms late (p99)`;
+  return lateMs < SENDER_STARVED_MS
+    ? [`${late}, as these figures contain`]
+    : [
+        `${late}.`,
+        'The servers are simulated on the same cores, in real time, so these figures say',
+        'little about the policies: run it again while the machine is idle',
+      ];
 }
 
 function milliseconds(value: number): string {

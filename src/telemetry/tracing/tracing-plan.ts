@@ -54,6 +54,12 @@ export function planTracing(environment: Environment): TracingPlan | undefined {
   const protocol = protocolOf(read, wrong);
   const { byParent, ratio } = samplerOf(read, wrong);
   const url = urlOf(read, protocol, wrong);
+  const plan = { protocol, url, byParent, ratio, batch: batchOf(read, wrong) };
+  if (issues.length > 0) throw new ConfigError('environment', issues);
+  return plan;
+}
+
+function batchOf(read: Read, wrong: Wrong): TracingPlan['batch'] {
   const number = (name: string, byDefault: number): number => {
     const text = read(name);
     const value = text === undefined ? byDefault : Number(text);
@@ -61,23 +67,13 @@ export function planTracing(environment: Environment): TracingPlan | undefined {
     return value;
   };
   const maxQueueSize = number('OTEL_BSP_MAX_QUEUE_SIZE', 2048);
-  const plan: TracingPlan = {
-    protocol,
-    url,
-    byParent,
-    ratio,
-    batch: {
-      maxQueueSize,
-      maxExportBatchSize: Math.min(
-        maxQueueSize,
-        number('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', BATCH_SPANS),
-      ),
-      scheduledDelayMillis: number('OTEL_BSP_SCHEDULE_DELAY', 5000),
-      exportTimeoutMillis: number('OTEL_BSP_EXPORT_TIMEOUT', 30_000),
-    },
+  const batchSize = number('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', BATCH_SPANS);
+  return {
+    maxQueueSize,
+    maxExportBatchSize: Math.min(maxQueueSize, batchSize),
+    scheduledDelayMillis: number('OTEL_BSP_SCHEDULE_DELAY', 5000),
+    exportTimeoutMillis: number('OTEL_BSP_EXPORT_TIMEOUT', 30_000),
   };
-  if (issues.length > 0) throw new ConfigError('environment', issues);
-  return plan;
 }
 
 type Read = (name: string) => string | undefined;

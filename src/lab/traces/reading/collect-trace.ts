@@ -113,8 +113,8 @@ export class TraceCollector {
 
   /** Returns its row, or undefined if it is left out. More may become known of it later. */
   addRequest(request: TraceRequest, line: number, runs?: readonly IdRun[]): number | undefined {
-    const { source, ordered } = this.#options;
-    const { atMs, thinkMs } = request;
+    const { source } = this.#options;
+    const { atMs } = request;
     if (Number.isNaN(this.#firstMs) && atMs > TIME_MS_MAX) {
       this.refuse(`at ${atMs} ms, after the year 2200: check the unit of its times`, line);
       return undefined;
@@ -125,18 +125,7 @@ export class TraceCollector {
       this.refuse(`${far}: check the unit of its times`, line);
       return undefined;
     }
-    if (atMs < this.#lastMs) this.#sorted = false;
-    this.#lastMs = atMs;
-    // A turn that waits for an answer may come before requests with earlier times.
-    if (thinkMs !== undefined) this.#hasTurns = true;
-    else {
-      if (ordered && atMs < this.#latestMs) {
-        const early = Number((this.#latestMs - atMs).toFixed(3));
-        this.#mustBeLenient(`at ${atMs} ms, ${early} ms before a request above`, line);
-        this.#sortedIn += 1;
-      }
-      this.#latestMs = Math.max(this.#latestMs, atMs);
-    }
+    this.#seeOrder(request, line);
     // Relative to the first request read, so that usually nothing has to be copied at the end.
     const sinceFirst = { ...request, atMs: wholeMicros(atMs - this.#firstMs) };
     const row = this.#requests.add(sinceFirst, runs);
@@ -147,6 +136,22 @@ export class TraceCollector {
       throw new TraceError(source, line, `more than ${REQUESTS_MAX} requests; ${advice}`);
     }
     return row;
+  }
+
+  #seeOrder({ atMs, thinkMs }: TraceRequest, line: number): void {
+    if (atMs < this.#lastMs) this.#sorted = false;
+    this.#lastMs = atMs;
+    // A turn that waits for an answer may come before requests with earlier times.
+    if (thinkMs !== undefined) {
+      this.#hasTurns = true;
+      return;
+    }
+    if (this.#options.ordered && atMs < this.#latestMs) {
+      const early = Number((this.#latestMs - atMs).toFixed(3));
+      this.#mustBeLenient(`at ${atMs} ms, ${early} ms before a request above`, line);
+      this.#sortedIn += 1;
+    }
+    this.#latestMs = Math.max(this.#latestMs, atMs);
   }
 
   #mustBeLenient(message: string, line: number): void {
