@@ -97,7 +97,7 @@ export function shadowTable(
 const NO_TIMES =
   'times cannot be predicted, as its configuration has no approx-prefix-cache-producer';
 
-function isWithoutTimes(parity: Parity | undefined): boolean {
+function isWithoutTimes(parity: ShadowReport | undefined): boolean {
   return parity !== undefined && parity.all.decisions > 0 && parity.all.predicted === 0;
 }
 
