@@ -1,9 +1,10 @@
+import { checkRefusedFiles, type ReadyAnswer, reasonsOf } from './check-ready.ts';
 import { type Finding, when } from './finding.ts';
 
 /** What a picker's metrics port says. */
 export interface PickerState {
   /** `/readyz`: its status and text. */
-  readonly ready: { readonly status: number; readonly text: string };
+  readonly ready: ReadyAnswer;
   /** `/debug/endpoints`. */
   readonly endpoints: readonly DescribedEndpoint[];
 }
@@ -43,6 +44,7 @@ export function checkPicker({ ready, endpoints }: PickerState): readonly Finding
       what: `/readyz answers ${ready.status}: ${reasonsOf(ready.text)}`,
       mend: 'See docs/troubleshooting.md#the-picker-is-not-ready.',
     }),
+    ...checkRefusedFiles(ready),
     ...when(endpoints.length === 0, {
       severity: 'error',
       id: 'no-endpoints',
@@ -78,17 +80,6 @@ function lostPool(endpoints: readonly DescribedEndpoint[]): Finding {
     what: `none can be reached, so that every request is likely to fail: ${listed(endpoints, NAMES_SHOWN_OF_ALL)}.`,
     mend: 'Start the model servers, or correct their addresses and ports, --scrape-scheme and the network policy; see docs/troubleshooting.md#every-request-fails-with-503.',
   };
-}
-
-/** The reasons in the document that the picker answers; the text of anything else. */
-function reasonsOf(text: string): string {
-  const start = text.trim().slice(0, 200);
-  try {
-    const { reasons } = JSON.parse(text) as { readonly reasons?: unknown };
-    return Array.isArray(reasons) ? `${reasons.join('; ')}.` : start;
-  } catch {
-    return start;
-  }
 }
 
 function group(

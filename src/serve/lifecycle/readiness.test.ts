@@ -63,6 +63,16 @@ describe('readiness', () => {
     expect(stateOf(pool).reasons).toEqual(['there are no endpoints: none of 3 pods can serve']);
   });
 
+  it('[O508] says once that the endpoints file is refused where there are no endpoints for it', () => {
+    const pool = poolOf(0, 0);
+    pool.filledBy({ whyEmpty: 'the endpoints file is refused' });
+    const file = { lastError: () => 'line 3 is no YAML' };
+    const discovery = { file, names: { names: () => [] } };
+    expect(stateOf(pool, { discovery })).toMatchObject({
+      reasons: ['there are no endpoints: the endpoints file is refused'],
+    });
+  });
+
   it('[V44] is degraded while endpoints are ejected, and while the scheduler in charge is gone', () => {
     const pool = poolOf(2, 0);
     const until = { reason: 'not-reached', since: 0, until: 1 } as const;

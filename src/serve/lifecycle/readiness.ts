@@ -84,7 +84,10 @@ export function readiness(parts: ReadinessParts, now: number): Readiness {
   };
   const numbers = { endpoints: endpoints.length, fresh, refused };
   const against = whyNotReady(parts, numbers);
-  const concerns = whyDegraded(parts, numbers);
+  // A reason that is a cause among the others is said once.
+  const concerns = whyDegraded(parts, numbers).filter(
+    (concern) => !against.some((reason) => reason.endsWith(`: ${concern}`)),
+  );
   const ok = against.length === 0;
   const state = !ok ? 'not ready' : concerns.length > 0 ? 'degraded' : 'ready';
   return { ok, state, reasons: [...against, ...concerns], detail };

@@ -1,0 +1,56 @@
+import type { Finding } from './finding.ts';
+
+/** What `/readyz` answers: its status and text. */
+export interface ReadyAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Files of a picker by what `detail` of `/readyz` calls their errors. */
+const FILES: readonly (readonly [detail: string, file: string, goesOn: string])[] = [
+  ['endpointsFileError', 'endpoints file', 'the last good list'],
+  ['configError', 'configuration file', 'the last good one'],
+  ['certificateError', 'certificate of the ext_proc port', 'the last good one'],
+  ['metricsCertificateError', 'certificate of the metrics port', 'the last good one'],
+];
+/** An error has a line for each fault of the file. */
+const ERROR_CHARACTERS_MAX = 1000;
+
+/** The files that the picker refuses. It goes on without them, and a restart would fail. */
+export function checkRefusedFiles({ text }: ReadyAnswer): readonly Finding[] {
+  const { detail } = documentOf(text);
+  if (!(detail instanceof Object)) return [];
+  return FILES.flatMap(([name, file, goesOn]) => {
+    const error: unknown = (detail as Readonly<Record<string, unknown>>)[name];
+    if (typeof error !== 'string') return [];
+    const finding: Finding = {
+      severity: 'warning',
+      id: 'file-refused',
+      where: `${file} of the picker`,
+      what: `it is refused, the picker goes on with ${goesOn}, and a restart would fail: ${inOneLine(error)}`,
+      mend: 'Correct the file, or go back to the one before.',
+    };
+    return [finding];
+  });
+}
+
+/** The reasons in the document that the picker answers; the text of anything else. */
+export function reasonsOf(text: string): string {
+  const { reasons } = documentOf(text);
+  return Array.isArray(reasons) ? `${reasons.join('; ')}.` : text.trim().slice(0, 200);
+}
+
+function documentOf(text: string): { readonly reasons?: unknown; readonly detail?: unknown } {
+  try {
+    const document: unknown = JSON.parse(text);
+    return document instanceof Object ? document : {};
+  } catch {
+    return {};
+  }
+}
+
+function inOneLine(error: string): string {
+  const lines = error.slice(0, ERROR_CHARACTERS_MAX).split('\n');
+  const [file = '', ...faults] = lines.map((line) => line.trim());
+  return faults.length === 0 ? file : `${file} ${faults.join('; ')}`;
+}
