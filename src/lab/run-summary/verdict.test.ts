@@ -37,11 +37,30 @@ describe('[O40] the verdict of a report', () => {
       ...runs('best', [100, 105, 95, 103, 97]),
     ]);
     expect(headline).toMatch(
-      /^best gives the first token soonest, after 100 ms on average: 50\.0 % sooner than next, the next \(95 % interval: 4\d\.\d to 5\d\.\d %, 5 draws\)\.$/,
+      /^best gives the first token soonest, after 100 ms on average: 50\.0 % sooner than next, the next \(95 % interval: 4\d\.\d to 5\d\.\d %, 5 draws\)\. best is 66\.7 % sooner than first, the first row \(95 % interval: 6\d\.\d to 6\d\.\d %\)\.$/,
     );
     expect(cautions).toEqual([]);
     expect(rows[0]).toBe('the measure');
     expect(rows[1]).toMatch(/^33\.3 ±\d\.\d % sooner$/);
+  });
+
+  it('[O510] says how the soonest stands to the first row, also where it is not clearly soonest', () => {
+    const close = [...runs('b', SLOW), ...runs('c', [195, 215, 185, 210, 190])];
+    const { headline } = verdictOf([...runs('first', [400, 420, 380, 410, 390]), ...close]);
+    expect(headline).toMatch(
+      /^No configuration is clearly soonest: c .*\. c is \d\d\.\d % sooner than first, the first row \(95 /,
+    );
+    const one = verdictOf([...runs('a', [300]), ...runs('b', [200]), ...runs('c', [100])]);
+    expect(one.headline).toMatch(/chance\. c is 66\.7 % sooner than a, the first row\.$/);
+    const unclear = [...runs('first', [100, 900, 100, 900, 100]), ...close];
+    expect(verdictOf(unclear).headline).not.toContain('first row');
+    expect(verdictOf(close).headline).not.toContain('first row');
+  });
+
+  it('[O511] warns of the figures of one configuration, which has no differences', () => {
+    expect(verdictOf(runs('a', [200])).cautions[0]).toMatch(
+      /^There is one draw, so the figures may/,
+    );
   });
 
   it('[O215] never says that something may be more than 100 % sooner', () => {

@@ -19,7 +19,11 @@ export function verdictOf(runs: readonly Run[]): Verdict {
   const headline =
     best === undefined
       ? 'No configuration has answered a request.'
-      : [mainSentence(runs, reports, best), ...drawbacks(runs, reports, best)].join(' ');
+      : [
+          mainSentence(runs, reports, best),
+          ...againstMeasure(runs, reports, best),
+          ...drawbacks(runs, reports, best),
+        ].join(' ');
   return {
     headline,
     cautions: cautionsOf(reports),
@@ -76,6 +80,26 @@ function differenceFrom(best: ConfigReport, other: ConfigReport, runs: readonly 
   return against?.againstFirst?.ttftMeanMs ?? { mean: Number.NaN, plusMinus: Number.NaN };
 }
 
+/** How the soonest stands to the first row, where the sentence before has compared it with another. */
+function againstMeasure(
+  runs: readonly Run[],
+  reports: readonly ConfigReport[],
+  best: ConfigReport,
+): readonly string[] {
+  const [first] = reports;
+  const next = soonest(reports.filter((each) => each !== best));
+  if (first === undefined || next === undefined || first === best || first === next) return [];
+  const later = relative(differenceFrom(best, first, runs), first);
+  // A draw alone says how it compares, and not how sure that is.
+  const isShown = best.seeds < DRAWS_MIN ? Number.isFinite(later.mean) : isClear(later);
+  if (!isShown || isShownAsNone(later)) return [];
+  const range = rangeText({ ...later, mean: -later.mean }, 1);
+  const interval = best.seeds < DRAWS_MIN ? '' : ` (${INTERVAL}: ${range})`;
+  return [
+    `${best.name} is ${percent(-later.mean)} sooner than ${first.name}, the first row${interval}.`,
+  ];
+}
+
 /** Figures in which the soonest configuration is behind another one. */
 function drawbacks(
   runs: readonly Run[],
@@ -110,8 +134,9 @@ function cautionsOf(reports: readonly ConfigReport[]): readonly string[] {
   const draws = reports[0]?.seeds ?? 0;
   if (draws === 0 || draws >= DRAWS_MIN) return [];
   const number = draws === 1 ? 'There is one draw' : `There are only ${draws} draws`;
+  const what = reports.length === 1 ? 'the figures' : 'differences';
   return [
-    `${number}, so differences may be chance and no interval is given: use at least ${DRAWS_MIN} (--seeds ${DRAWS_MIN}).`,
+    `${number}, so ${what} may be chance and no interval is given: use at least ${DRAWS_MIN} (--seeds ${DRAWS_MIN}).`,
   ];
 }
 

@@ -1,5 +1,6 @@
 import type { Outcome } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import { grouped } from '../../framework/values/grouped.ts';
 
 /** One request of a trace: sizes and ids, without any text. */
 export interface TraceRequest {
@@ -117,7 +118,7 @@ export function spanText(ms: Millis): string {
     ['s', 1000],
   ] as const;
   const [name, size] = units.find(([, each]) => ms >= 2 * each) ?? ['ms', 1];
-  return `${Number((ms / size).toPrecision(3))} ${name}`;
+  return `${grouped(Number((ms / size).toPrecision(3)))} ${name}`;
 }
 
 /** A trace that cannot be read, with the place of the error. */
