@@ -1,4 +1,4 @@
-import { checkRefusedFiles, type ReadyAnswer, reasonsOf } from './check-ready.ts';
+import { checkRefusedFiles, checkTroubles, type ReadyAnswer, reasonsOf } from './check-ready.ts';
 import { type Finding, when } from './finding.ts';
 
 /** What a picker's metrics port says. */
@@ -45,6 +45,7 @@ export function checkPicker({ ready, endpoints }: PickerState): readonly Finding
       mend: 'See docs/troubleshooting.md#the-picker-is-not-ready.',
     }),
     ...checkRefusedFiles(ready),
+    ...checkTroubles(ready),
     ...when(endpoints.length === 0, {
       severity: 'error',
       id: 'no-endpoints',

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { checkRefusedFiles } from './check-ready.ts';
+import { readText } from '../../test/house/source-tree.ts';
+import { checkRefusedFiles, checkTroubles } from './check-ready.ts';
 import { findingsText } from './finding.ts';
 
 const refused = (detail: object) =>
@@ -26,8 +27,33 @@ it('[O509] doctor names each file that a picker refuses, with all of its faults'
   );
 });
 
+it('[O512] doctor names what a picker goes on without, with the page that says what to do', () => {
+  const detail = {
+    replicaTrouble: 'no connection to NATS',
+    schedulerTrouble: 'the scheduler mine is gone',
+    hostNameErrors: { nosuch: 'ENOTFOUND', other: 'EAI_AGAIN' },
+    kubernetesTroubles: ['pods cannot be watched', 'no such InferencePool'],
+  };
+  const found = checkTroubles({ status: 200, text: JSON.stringify({ detail }) });
+  expect(found.map(({ id, what }) => `${id}: ${what}`)).toEqual([
+    'replicas-lost: no connection to NATS',
+    'scheduler-lost: the scheduler mine is gone',
+    'host-name-unresolved: nosuch: ENOTFOUND; other: EAI_AGAIN',
+    'kubernetes-trouble: pods cannot be watched; no such InferencePool',
+  ]);
+  for (const { mend = '' } of found) {
+    const [, file = '', heading = ''] = /^See docs\/(.+)#(.+)\.$/.exec(mend) ?? [];
+    const headings = readText(`docs/${file}`).matchAll(/^#+ (.*)$/gm);
+    const anchors = [...headings].map(([, title = '']) => title.toLowerCase().replaceAll(' ', '-'));
+    expect(anchors).toContain(heading);
+  }
+});
+
 it('finds nothing where no file is refused, or where no document came', () => {
   expect(refused({ endpoints: 3 })).toEqual([]);
   for (const text of ['ok', 'null', '[]', '{"detail":7}'])
-    expect(checkRefusedFiles({ status: 200, text })).toEqual([]);
+    expect([checkRefusedFiles, checkTroubles].map((each) => each({ status: 200, text }))).toEqual([
+      [],
+      [],
+    ]);
 });

@@ -18,10 +18,9 @@ const ERROR_CHARACTERS_MAX = 1000;
 
 /** The files that the picker refuses. It goes on without them, and a restart would fail. */
 export function checkRefusedFiles({ text }: ReadyAnswer): readonly Finding[] {
-  const { detail } = documentOf(text);
-  if (!(detail instanceof Object)) return [];
+  const detail = detailOf(text);
   return FILES.flatMap(([name, file, goesOn]) => {
-    const error: unknown = (detail as Readonly<Record<string, unknown>>)[name];
+    const error = detail[name];
     if (typeof error !== 'string') return [];
     const finding: Finding = {
       severity: 'warning',
@@ -34,10 +33,50 @@ export function checkRefusedFiles({ text }: ReadyAnswer): readonly Finding[] {
   });
 }
 
+/** Troubles of a running picker by what `detail` of `/readyz` calls them, with the runbook of each. */
+const TROUBLES: readonly (readonly [detail: string, id: string, where: string, mend: string])[] = [
+  ['replicaTrouble', 'replicas-lost', 'replicas', 'docs/runbooks.md#pointsman-replicas-lost'],
+  ['schedulerTrouble', 'scheduler-lost', 'scheduler', 'docs/runbooks.md#pointsman-scheduler-lost'],
+  [
+    'hostNameErrors',
+    'host-name-unresolved',
+    'host names of model servers',
+    'docs/model-servers.md#host-names',
+  ],
+  [
+    'kubernetesTroubles',
+    'kubernetes-trouble',
+    'Kubernetes API',
+    'docs/runbooks.md#pointsman-api-server-gone',
+  ],
+];
+
+/** What is away that the picker goes on without. */
+export function checkTroubles({ text }: ReadyAnswer): readonly Finding[] {
+  return TROUBLES.flatMap(([name, id, where, page]) => {
+    const said = sentencesOf(detailOf(text)[name]);
+    if (said.length === 0) return [];
+    const what = said.join('; ').slice(0, ERROR_CHARACTERS_MAX);
+    return [{ severity: 'warning', id, where, what, mend: `See ${page}.` } satisfies Finding];
+  });
+}
+
+/** A text, a list of texts, or texts by name. */
+function sentencesOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value)) return value.map(String);
+  return value instanceof Object ? Object.entries(value).map((each) => each.join(': ')) : [];
+}
+
 /** The reasons in the document that the picker answers; the text of anything else. */
 export function reasonsOf(text: string): string {
   const { reasons } = documentOf(text);
   return Array.isArray(reasons) ? `${reasons.join('; ')}.` : text.trim().slice(0, 200);
+}
+
+function detailOf(text: string): Readonly<Record<string, unknown>> {
+  const { detail } = documentOf(text);
+  return detail instanceof Object ? (detail as Readonly<Record<string, unknown>>) : {};
 }
 
 function documentOf(text: string): { readonly reasons?: unknown; readonly detail?: unknown } {

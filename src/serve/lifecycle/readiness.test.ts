@@ -159,6 +159,8 @@ describe('readiness', () => {
       ok: true,
       state: 'degraded',
       reasons: [trouble],
+      // [O512] The doctor reads it there.
+      detail: { replicaTrouble: trouble },
     });
     const connected = { replica: { trouble: undefined } };
     expect(stateOf(poolOf(1, 0), connected)).toMatchObject({ state: 'ready' });

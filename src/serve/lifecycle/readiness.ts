@@ -69,6 +69,8 @@ export function readiness(parts: ReadinessParts, now: number): Readiness {
       since: isoTime(sinceMs),
       reason,
     })),
+    replicaTrouble: parts.replica?.trouble,
+    schedulerTrouble: schedulerTrouble(picker.replacement())[0],
     ...(kubernetes && {
       kubernetesSynced: kubernetes.synced,
       kubernetesAgeMs: kubernetes.ageMs,

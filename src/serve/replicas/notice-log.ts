@@ -9,7 +9,7 @@ import type { Log } from '../../runtime/log/log.ts';
  */
 const LINES = { perSecond: 0.5, atOnce: 100 };
 const NO_CONNECTION =
-  'no connection to the other replicas: decides by what it knows itself, and tries again';
+  'no connection to NATS and so to the other replicas: decides by what it knows itself, and tries again';
 
 /** Logs what an operator should know of the other replicas. */
 export function noticeLog(log: Log, clock: Clock): (notice: ReplicaNotice) => void {
