@@ -35,6 +35,15 @@ describe('[O56] completion', () => {
     expect(bash).toContain('complete -o default');
   });
 
+  it('[O513] offers files where a command takes one, and its options after a hyphen', () => {
+    for (const words of [['check'], ['redecide'], ['trace', 'describe'], ['shadow', 'report']]) {
+      expect(offered(...words, '')).toEqual(['']);
+      expect(offered(...words, '--js').join()).toMatch(/^(--json)?$/);
+      expect(offered(...words, '-')).toContain('--help');
+    }
+    expect(offered('explain', '')).toContain('--all');
+  });
+
   it('has scripts for zsh and fish with the same commands and options', () => {
     expect(script('zsh')).toContain('bashcompinit');
     const fish = script('fish');

@@ -5,6 +5,8 @@ interface Node {
   /** The names of the commands so far, such as `shadow top`; empty for the program. */
   readonly path: string;
   readonly words: readonly Word[];
+  /** A file or folder is its argument, so that files are offered before options. */
+  readonly takesFile: boolean;
 }
 
 interface Word {
@@ -13,6 +15,9 @@ interface Word {
   /** What may follow an option: nothing where it is left out, a file or a text where it is empty. */
   readonly values?: readonly string[];
 }
+
+/** The names of arguments that are files or folders. */
+const FILE_ARGUMENTS = new Set(['file|name', 'capture', 'in', 'out', 'page']);
 
 /** Every command below `program`, with what can follow it: commands and options. */
 function nodesOf(command: Command, path: readonly string[] = []): readonly Node[] {
@@ -29,7 +34,11 @@ function nodesOf(command: Command, path: readonly string[] = []): readonly Node[
   }));
   const help = { text: '--help', about: 'show help' };
   return [
-    { path: path.join(' '), words: [...commands, ...values, ...options, help] },
+    {
+      path: path.join(' '),
+      words: [...commands, ...values, ...options, help],
+      takesFile: command.registeredArguments.some((each) => FILE_ARGUMENTS.has(each.name())),
+    },
     ...command.commands.flatMap((each) => nodesOf(each, [...path, each.name()])),
   ];
 }
@@ -46,10 +55,13 @@ const ZSH = `(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; 
 autoload -Uz bashcompinit && bashcompinit
 `;
 
+const FILES_FIRST = '; [[ $current == -* ]] || words=""';
+
 function bashScript(program: Command): string {
   const name = program.name();
   const follows = nodesOf(program).map(
-    ({ path, words }) => `    '${path}') words='${words.map(({ text }) => text).join(' ')}' ;;`,
+    ({ path, words, takesFile }) =>
+      `    '${path}') words='${words.map(({ text }) => text).join(' ')}'${takesFile ? FILES_FIRST : ''} ;;`,
   );
   const options = new Map(
     nodesOf(program).flatMap(({ words }) =>
