@@ -1,3 +1,4 @@
+import { countOf } from '../framework/values/grouped.ts';
 import { type Explained, WHYS, type Why } from '../redecide/observed-differences.ts';
 
 type Counts = Record<Why, number>;
@@ -40,7 +41,7 @@ export function explainedText({ why, drawn }: ExplainedDecisions): string {
   const percent = (count: number): string => `${((100 * count) / decisions).toFixed(1)} %`;
   const shares = WHYS.map((each) => `${percent(why[each])} ${IN_WORDS[each]}`).join(', ');
   const chance = `of endpoints drawn at random ${percent(drawn.unexplained)} would not be`;
-  return `${decisions.toLocaleString('en')} decisions compared: ${shares}; ${chance}`;
+  return `of a sample of ${countOf(decisions, 'decision')} ${shares}; ${chance}`;
 }
 
 function noCounts(): Counts {

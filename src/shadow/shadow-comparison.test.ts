@@ -48,7 +48,7 @@ describe('the comparison of a shadow with the picker', () => {
       drawn: { same: 1, tie: 0, 'not-scored': 0, samples: 1, unexplained: 2 },
     });
     expect(explained && explainedText(explained)).toBe(
-      '4 decisions compared: 50.0 % have the same endpoint, 25.0 % are ties, 0.0 % went to an endpoint that is left out here, 25.0 % follow from earlier samples, 0.0 % are not explained; of endpoints drawn at random 50.0 % would not be',
+      'of a sample of 4 decisions 50.0 % have the same endpoint, 25.0 % are ties, 0.0 % went to an endpoint that is left out here, 25.0 % follow from earlier samples, 0.0 % are not explained; of endpoints drawn at random 50.0 % would not be',
     );
   });
 });

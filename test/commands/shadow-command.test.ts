@@ -115,13 +115,13 @@ describe('pointsman shadow', () => {
     expect(line.split(/\s{2,}/)[cell]).toBe('80.0 %');
   });
 
-  it('[D480] says beside an observed picker why decisions differ, in the table and on the page', async () => {
+  it('[D480] [O514] says beside an observed picker why decisions differ, in the table and on the page', async () => {
     expect(shadowTable(shadows)).not.toContain('looked at');
     const why = { same: 77, tie: 7, 'not-scored': 0, samples: 15, unexplained: 1 };
     const drawn = { same: 25, tie: 5, 'not-scored': 0, samples: 20, unexplained: 50 };
     const observed = [{ ...shadows[0], parity: { ...parity, explained: { why, drawn } } }];
     const sentence =
-      '100 decisions compared: 77.0 % have the same endpoint, 7.0 % are ties, 0.0 % went to an endpoint that is left out here, 15.0 % follow from earlier samples, 1.0 % are not explained; of endpoints drawn at random 50.0 % would not be';
+      'of a sample of 100 decisions 77.0 % have the same endpoint, 7.0 % are ties, 0.0 % went to an endpoint that is left out here, 15.0 % follow from earlier samples, 1.0 % are not explained; of endpoints drawn at random 50.0 % would not be';
     expect(shadowTable(observed as readonly ShadowStatus[])).toContain(`\nmine: ${sentence}\n`);
     expect(parityPage('Shadows', observed as readonly ShadowStatus[], [])).toContain(
       `mine, beside the observed picker: ${sentence}.`,

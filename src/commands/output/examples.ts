@@ -30,5 +30,5 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'trace convert': ['pointsman trace convert day/ trace.jsonl --to mooncake'],
   'scheduler check': ['pointsman scheduler check 127.0.0.1:9100'],
   completion: ['pointsman completion bash'],
-  calibrate: ['pointsman calibrate --steps steps.csv --out mine.yaml'],
+  calibrate: ['pointsman calibrate --steps steps.csv --out steps.yaml'],
 };
