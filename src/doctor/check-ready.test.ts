@@ -25,6 +25,11 @@ it('[O509] doctor names each file that a picker refuses, with all of its faults'
   expect(refused({ certificateError: 'no PEM', metricsCertificateError: 'no PEM' })).toHaveLength(
     2,
   );
+  const outgoing = ['ca.pem has no certificates', 'key.pem cannot be read'];
+  const outgoingTlsErrors = outgoing.map((reason) => ({ paths: ['x.pem'], since: '', reason }));
+  expect(refused({ outgoingTlsErrors }).map(({ what }) => what.split(': ').at(-1))).toEqual(
+    outgoing,
+  );
 });
 
 it('[O512] doctor names what a picker goes on without, with the page that says what to do', () => {
@@ -51,7 +56,13 @@ it('[O512] doctor names what a picker goes on without, with the page that says w
 
 it('finds nothing where no file is refused, or where no document came', () => {
   expect(refused({ endpoints: 3 })).toEqual([]);
-  for (const text of ['ok', 'null', '[]', '{"detail":7}'])
+  for (const text of [
+    'ok',
+    'null',
+    '[]',
+    '{"detail":7}',
+    '{"detail":{"outgoingTlsErrors":[null,1]}}',
+  ])
     expect([checkRefusedFiles, checkTroubles].map((each) => each({ status: 200, text }))).toEqual([
       [],
       [],

@@ -12,6 +12,7 @@ const FILES: readonly (readonly [detail: string, file: string, goesOn: string])[
   ['configError', 'configuration file', 'the last good one'],
   ['certificateError', 'certificate of the ext_proc port', 'the last good one'],
   ['metricsCertificateError', 'certificate of the metrics port', 'the last good one'],
+  ['outgoingTlsErrors', 'TLS files for other servers', 'what they had before'],
 ];
 /** An error has a line for each fault of the file. */
 const ERROR_CHARACTERS_MAX = 1000;
@@ -20,16 +21,25 @@ const ERROR_CHARACTERS_MAX = 1000;
 export function checkRefusedFiles({ text }: ReadyAnswer): readonly Finding[] {
   const detail = detailOf(text);
   return FILES.flatMap(([name, file, goesOn]) => {
-    const error = detail[name];
-    if (typeof error !== 'string') return [];
-    const finding: Finding = {
-      severity: 'warning',
-      id: 'file-refused',
-      where: `${file} of the picker`,
-      what: `it is refused, the picker goes on with ${goesOn}, and a restart would fail: ${inOneLine(error)}`,
-      mend: 'Correct the file, or go back to the one before.',
-    };
-    return [finding];
+    return errorsOf(detail[name]).map(
+      (error): Finding => ({
+        severity: 'warning',
+        id: 'file-refused',
+        where: `${file} of the picker`,
+        what: `it is refused, the picker goes on with ${goesOn}, and a restart would fail: ${inOneLine(error)}`,
+        mend: 'Correct the file, or go back to the one before.',
+      }),
+    );
+  });
+}
+
+/** An error, or a list of documents with a reason each. */
+function errorsOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((each: { readonly reason?: unknown } | null) => {
+    const reason = each?.reason;
+    return typeof reason === 'string' ? [reason] : [];
   });
 }
 
