@@ -28,6 +28,7 @@ import type { ServeOptions } from './options/serve-options.ts';
 import type { ListedEndpoints } from './picker/endpoint-discovery.ts';
 import { promotionActions } from './picker/promotion-control.ts';
 import type { StartedPicker } from './picker/start-picker.ts';
+import type { Watchers } from './picker/watchers.ts';
 import { metricsTls } from './tls/metrics-tls.ts';
 import type { ServeTls } from './tls/start-tls.ts';
 
@@ -43,6 +44,7 @@ export interface AdminParts extends Pick<StartedPicker, 'picker' | 'router'> {
   readonly tls: Pick<ServeTls, 'lastError' | 'invalidity'>;
   readonly process: ProcessWatch;
   readonly shadows: readonly Shadow[];
+  readonly recording: Watchers['recording'];
   readonly replica: Replica | undefined;
   readonly promotion: Promotion | undefined;
   readonly discovery: ListedEndpoints | undefined;

@@ -60,7 +60,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const { picker, router, live, headroom, replica } = started;
   const watched = { ...started, ...observing, clock, registry: metrics.registry };
   const watchers = startWatchers(options, watched);
-  const { shadows, promotion } = watchers;
+  const { shadows, promotion, recording } = watchers;
   registerPool(options, { picker, router, metrics, runtime });
   const scaled = { ...options.autoscaling, host: options.listen.host, log };
   const scaling = await startAutoscaling(scaled, { headroom, metrics, clock });
@@ -71,7 +71,8 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const { server, refresh } = await startServer(options, served);
   const election = await joinElection(options, { metrics, runtime, serving });
   const reload = reloadOf(options, { ...started, metrics, adoptReading, refresh });
-  const observers = { recorder, live, shadows, promotion, process, headroom, replica };
+  const watching = { shadows, promotion, recording };
+  const observers = { recorder, live, process, headroom, replica, ...watching };
   const followers = { ...endpoints, election, reload, serving, tls };
   const drain = new Drain(options.drain, server);
   const parts = { ...started, metrics, runtime, rules, server, drain, ...observers, ...followers };

@@ -166,6 +166,17 @@ describe('readiness', () => {
     expect(stateOf(poolOf(1, 0), connected)).toMatchObject({ state: 'ready' });
   });
 
+  it('[V570] is degraded while the capture cannot be written', () => {
+    const trouble = 'the capture cannot be written';
+    expect(stateOf(poolOf(1, 0), { recording: { trouble } })).toMatchObject({
+      ok: true,
+      state: 'degraded',
+      reasons: [trouble],
+    });
+    const written = { recording: { trouble: undefined } };
+    expect(stateOf(poolOf(1, 0), written)).toMatchObject({ state: 'ready' });
+  });
+
   it('[V44] [V488] [V495] is degraded while a file is refused or a certificate has expired, and not ready while another picker leads', () => {
     const refused = { lastError: () => 'line 3 is no YAML', invalidity: () => undefined };
     const bad = { name: 'nosuch', addresses: [], error: 'ENOTFOUND', since: 0 };

@@ -41,6 +41,7 @@ export interface ReadinessParts {
   readonly metricsTls?: PortTls | undefined;
   /** Authorities, certificates and keys of connections to other servers. */
   readonly tlsFiles?: Pick<OutgoingFiles, 'refused'> | undefined;
+  readonly recording?: { readonly trouble: string | undefined } | undefined;
   readonly replica?: Pick<Replica, 'trouble'> | undefined;
   readonly election: Pick<LeaderElection, 'leading' | 'holder' | 'trouble'> | undefined;
 }
@@ -129,7 +130,7 @@ function whyDegraded(
   parts: ReadinessParts,
   { endpoints, fresh, refused }: Numbers,
 ): readonly string[] {
-  const { discovery, kubernetes, reload, election, process, picker, replica } = parts;
+  const { discovery, kubernetes, reload, election, process, picker, replica, recording } = parts;
   const { ejector, pool } = picker;
   const ejected = pool.snapshot().filter((each) => ejector.ejected(each) !== undefined).length;
   const unresolved = failingNames(parts).length;
@@ -153,6 +154,7 @@ function whyDegraded(
       ? []
       : ['the Kubernetes API has troubles']),
     ...(replica?.trouble === undefined ? [] : [replica.trouble]),
+    ...(recording?.trouble === undefined ? [] : [recording.trouble]),
     ...(election?.trouble === undefined ? [] : ['the Lease cannot be read or written']),
   ];
 }

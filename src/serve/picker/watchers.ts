@@ -18,9 +18,15 @@ const CAPTURE_FILES_MIN = 8;
 
 const CAPTURE_FILE_BYTES_MAX = 256 * 1024 * 1024;
 
+const CAPTURE_TROUBLE = 'the capture cannot be written';
+
 export interface Watchers {
   readonly shadows: readonly Shadow[];
   readonly promotion: Promotion | undefined;
+  readonly recording: {
+    /** Why the capture is not written, as a sentence; undefined while it is, or without one. */
+    readonly trouble: string | undefined;
+  };
   /** Resolves once the capture is written to its end and all shadows have stopped. */
   stop(): Promise<void>;
 }
@@ -46,6 +52,11 @@ export function startWatchers(options: ServeOptions, parts: WatchersParts): Watc
   return {
     shadows,
     promotion,
+    recording: {
+      get trouble() {
+        return capture?.status().writing === false ? CAPTURE_TROUBLE : undefined;
+      },
+    },
     stop: async () => {
       states.stop();
       await capture?.close();
