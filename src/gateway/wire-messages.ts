@@ -5,6 +5,7 @@ import { TimeoutError } from '../runtime/clock/deadline.ts';
 import { NoConnection } from '../runtime/network/client/connect-within.ts';
 import { BadAnswer } from '../runtime/network/client/interim-answers.ts';
 import { whyNoConnection } from '../runtime/network/client/no-connection.ts';
+import { unaskedAnswer } from '../runtime/network/client/unasked-answer.ts';
 import { SINGLE_HOP } from '../runtime/network/single-hop.ts';
 import type { ProcessingRequest } from './ext-proc-client.ts';
 import { endToEndHeaders, type HeaderPair, toWire } from './header-mutation.ts';
@@ -113,16 +114,10 @@ export function responseTrailers({
 /** Errors about what a server has sent. */
 const NO_HTTP = /^(?:HTTPParser|FloodingServer|ResponseContentLengthMismatch)Error$/;
 
-/** What undici calls errors of the connection, though the server has answered. */
-const UNASKED: Readonly<Record<string, string>> = {
-  'bad response': 'it sent 100 (Continue), which nobody waits for',
-  'bad upgrade': 'it changed the protocol (101), which nobody asked for',
-};
-
 /** Why an answer is no HTTP. Undefined where the error is another one. */
 function whyNoHttp(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  return NO_HTTP.test(error.name) ? error.message : UNASKED[error.message];
+  return NO_HTTP.test(error.name) ? error.message : unaskedAnswer(error);
 }
 
 /** What a client gets where the picked endpoint gave no answer. */

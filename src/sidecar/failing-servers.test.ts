@@ -163,7 +163,7 @@ describe('other servers that are silent', () => {
 });
 
 describe('answers before the answer', () => {
-  it('[V443] pass where they are few, and end the connection where they are a flood', async () => {
+  it('[V443] [V572] pass where they are few, and end the connection where they are a flood', async () => {
     const sidecar = await started();
     const answers = async (interim: string): Promise<readonly [number, string]> => {
       const answer = complete(sidecar);
@@ -186,7 +186,11 @@ describe('answers before the answer', () => {
       502,
       expect.stringMatching(/failed: answered the status 99, which is none/),
     ]);
-    expect(await outcomes(sidecar, 'engine-failed')).toBe(2);
+    expect(await answers('HTTP/1.1 100 Continue\r\n\r\n')).toEqual([
+      502,
+      expect.stringMatching(/failed: it sent 100 \(Continue\), which nobody waits for/),
+    ]);
+    expect(await outcomes(sidecar, 'engine-failed')).toBe(3);
     expect(logged[0]).toBe('the engine failed: sent more than 16 interim answers (1xx)');
   });
 

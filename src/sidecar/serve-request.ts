@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '../framework/error.ts';
 import { TimeoutError } from '../runtime/clock/deadline.ts';
+import { unaskedAnswer } from '../runtime/network/client/unasked-answer.ts';
 import { ClientGone, endUpload, type FrontExchange } from '../runtime/network/server/http-front.ts';
 import { breakOff, passAnswer } from '../runtime/network/server/pass-answer.ts';
 import { namedByConnection, SINGLE_HOP } from '../runtime/network/single-hop.ts';
@@ -54,7 +55,7 @@ export async function serveRequest(
     ended.abort(error);
     metrics.onRequest(outcome);
     endTrace({ 'error.type': outcome }, messageOf(error));
-    if (outcome === 'engine-failed') log('engine', `the engine failed: ${messageOf(error)}`);
+    if (outcome === 'engine-failed') log('engine', `the engine failed: ${reasonOf(error)}`);
     if (response.headersSent) return breakOff(response);
     if (response.destroyed) return;
     const { status, message } = asRefusal(error, engine);
@@ -129,9 +130,13 @@ function outcomeOf(error: unknown, { signal }: FrontExchange): RequestOutcome {
   return signal.reason instanceof ClientGone ? 'client-gone' : 'cut';
 }
 
+function reasonOf(error: unknown): string {
+  return unaskedAnswer(error) ?? messageOf(error);
+}
+
 function asRefusal(error: unknown, engine: string): Refusal {
   if (error instanceof Refusal) return error;
-  const what = `decoding server ${engine} failed: ${messageOf(error)}`;
+  const what = `decoding server ${engine} failed: ${reasonOf(error)}`;
   if (error instanceof TimeoutError) return new Refusal(504, what, { cause: error });
   const refused = error instanceof Error && 'code' in error && NOT_READY.has(error.code);
   return new Refusal(refused ? 503 : 502, what, { cause: error });

@@ -96,6 +96,11 @@ describe('createNodeNetwork', () => {
     expect(await text(ours, url, { bodyBytesMax: 1000 })).toBe(`200 ${'x'.repeat(1000)}`);
   });
 
+  it('[V572] says that a server has sent 100 (Continue) unasked', async () => {
+    const { url } = await serve((_, response) => response.socket?.write('HTTP/1.1 100 X\r\n\r\n'));
+    await expect(text(network(), url)).rejects.toThrow(`${url.href}: it sent 100 (Continue)`);
+  });
+
   it('[V266] gives up on a server that only says that it will answer, and on one that answers byte by byte', async () => {
     const floods = ['HTTP/1.1 103 Early\r\n\r\n', '1\r\nx\r\n'];
     for (const flood of floods) {

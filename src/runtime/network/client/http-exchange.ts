@@ -8,6 +8,7 @@ import { PieceLimit } from '../pieces/piece-limit.ts';
 import { FloodingServerError } from './head-guard.ts';
 import { tlsFailure } from './http-connector.ts';
 import type { ReusedBody } from './reused-body.ts';
+import { unaskedAnswer } from './unasked-answer.ts';
 
 /** Answers before the answer, such as 103: servers send one or two. */
 const INTERIM_MAX = 10;
@@ -91,7 +92,9 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     const { url } = this.#options;
     // A failed connect to a name with several addresses has a code and no message.
     const what =
-      tlsFailure(error) ?? (error.message || ('code' in error ? String(error.code) : error.name));
+      tlsFailure(error) ??
+      unaskedAnswer(error) ??
+      (error.message || ('code' in error ? String(error.code) : error.name));
     const named = what.includes(url.href)
       ? error
       : new Error(`${url.href}: ${what}`, { cause: error });
