@@ -17,14 +17,17 @@ export interface RealRuntime extends Runtime {
 export function createRealRuntime({
   seed,
   secret = randomSecret(),
+  warnOfFile,
 }: {
   readonly seed: number;
   readonly secret?: Uint32Array | undefined;
+  /** Called for a file of TLS that cannot be used any more. Default: a warning of the process. */
+  readonly warnOfFile?: (message: string) => void;
 }): RealRuntime {
   return {
     clock: nodeClock(),
     random: seededRandom(seed),
-    network: createNodeNetwork(),
+    network: createNodeNetwork({ warnOfFile }),
     secret,
     busyShare: measureBusyShare(),
   };

@@ -49,7 +49,8 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const { log } = options;
   checkOptions(options);
   const seed = options.seed ?? randomInt(2 ** 31);
-  const runtime = createRealRuntime({ seed, secret: sharedSecret(options) });
+  const warnOfFile = (message: string): void => log.warn({}, message);
+  const runtime = createRealRuntime({ seed, secret: sharedSecret(options), warnOfFile });
   const { clock } = runtime;
   const { metrics, process } = metricsOf(options, clock);
   const tls = await startTls(options.tls, { registry: metrics.registry, clock, log });

@@ -40,7 +40,7 @@ interface NodeNetworkOptions {
   /** `address:port` of DNS servers; those of the machine where left out. */
   readonly dnsServers?: readonly string[];
   /** Called for a file of TLS that cannot be used any more. Default: a warning of the process. */
-  readonly warnOfFile?: (message: string) => void;
+  readonly warnOfFile?: ((message: string) => void) | undefined;
 }
 
 /**
