@@ -5,9 +5,11 @@ import { dataSources } from '../../src/catalogue/data-sources.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import {
+  type DataSourceDefinition,
   defineDataSource,
   defineScorer,
   type PluginCatalogue,
+  type ScorerDefinition,
 } from '../../src/framework/plugin.ts';
 import { cycleKey } from '../../src/framework/scheduling.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
@@ -48,7 +50,38 @@ export function gatedCores(): GatedCores {
   const clock = new SimulatedClock();
   const running = new Set<string>();
   const waiting: (() => void)[] = [];
-  const gate = defineDataSource({
+  const sources = [...dataSources.map(withoutNetwork), gateSource({ log, running, waiting })];
+  const catalogue = catalogueOf([...scorers, slotScorer(log)], sources);
+  const plan = (body: string): PickerPlan => {
+    const head = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';
+    return loadConfig({ text: `${head}${body}`, source: 'test', catalogue });
+  };
+  const gated = (version: string, liked: number): PickerPlan =>
+    plan(`dataLayer: { injectDefaults: false }
+plugins:
+  - { type: gate-source, parameters: { version: ${version} } }
+  - { type: slot-scorer, parameters: { slot: ${liked} } }
+`);
+  const start: GatedCores['start'] = (first, options = {}) => {
+    const network = { get: () => Promise.reject(new Error('none')) };
+    const runtime = { clock, random: seededRandom(1), network };
+    const picker = new EndpointPicker({ plan: first, runtime, ...options });
+    addIdleEndpoints(picker);
+    log.length = 0;
+    return picker;
+  };
+  const letOne = (): void => waiting.shift()?.();
+  return { log, running, waiting, catalogue, clock, plan, gated, start, letOne };
+}
+
+interface Gate {
+  readonly log: string[];
+  readonly running: Set<string>;
+  readonly waiting: (() => void)[];
+}
+
+function gateSource({ log, running, waiting }: Gate): DataSourceDefinition {
+  return defineDataSource({
     type: 'gate-source',
     config: z.strictObject({ version: z.string(), fails: z.boolean().default(false) }),
     provides: () => [VERSION],
@@ -76,7 +109,10 @@ export function gatedCores(): GatedCores {
       };
     },
   });
-  const slot = defineScorer({
+}
+
+function slotScorer(log: string[]): ScorerDefinition {
+  return defineScorer({
     type: 'slot-scorer',
     config: z.strictObject({ slot: z.number() }),
     needs: () => [VERSION],
@@ -87,36 +123,15 @@ export function gatedCores(): GatedCores {
       },
     }),
   });
-  const sources = [...dataSources.map(withoutNetwork), gate];
-  const catalogue = catalogueOf([...scorers, slot], sources);
-  const plan = (body: string): PickerPlan => {
-    const head = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';
-    return loadConfig({ text: `${head}${body}`, source: 'test', catalogue });
-  };
-  const gated = (version: string, liked: number): PickerPlan =>
-    plan(`dataLayer: { injectDefaults: false }
-plugins:
-  - { type: gate-source, parameters: { version: ${version} } }
-  - { type: slot-scorer, parameters: { slot: ${liked} } }
-`);
-  const start = (
-    first: PickerPlan,
-    options: Pick<EndpointPickerOptions, 'checkPlugins' | 'subscribers'> = {},
-  ): EndpointPicker => {
-    const network = { get: () => Promise.reject(new Error('none')) };
-    const runtime = { clock, random: seededRandom(1), network };
-    const picker = new EndpointPicker({ plan: first, runtime, ...options });
-    for (let n = 0; n < 3; n++) {
-      const id = `e${n}` as EndpointId;
-      picker.pool.upsert({ id, address: `10.0.0.${n}:80`, labels: new Map() });
-      const idle = { waitingQueueSize: 0, runningRequests: 0, kvCacheUsage: 0, sampledAt: 0 };
-      picker.pool.observe(id, idle);
-    }
-    log.length = 0;
-    return picker;
-  };
-  const letOne = (): void => waiting.shift()?.();
-  return { log, running, waiting, catalogue, clock, plan, gated, start, letOne };
+}
+
+function addIdleEndpoints(picker: EndpointPicker): void {
+  for (let n = 0; n < 3; n++) {
+    const id = `e${n}` as EndpointId;
+    picker.pool.upsert({ id, address: `10.0.0.${n}:80`, labels: new Map() });
+    const idle = { waitingQueueSize: 0, runningRequests: 0, kvCacheUsage: 0, sampledAt: 0 };
+    picker.pool.observe(id, idle);
+  }
 }
 
 export const BODY: readonly Uint8Array[] = [new Uint8Array(1)];

@@ -74,37 +74,27 @@ export function startPreciseIndex(
   answer?: (url: URL) => HttpResponse,
 ): PreciseIndexUnderTest {
   const clock = new SimulatedClock();
-  const sockets: Socket[] = [];
+  const sockets = new RecordedSockets();
   const asked: string[] = [];
   const pool: Endpoint[] = [];
   const lines: string[] = [];
-  const openMessages = (options: MessageSocketOptions): MessageSocket => {
-    const socket: Socket = { ...options, sent: [], closed: false };
-    sockets.push(socket);
-    return { send: (frames) => void socket.sent.push(frames), close: () => (socket.closed = true) };
-  };
   const writer = { snapshot: () => pool, observe: () => undefined, set: () => undefined };
   const write = (fields: object): void => void lines.push(Object.values(fields).join(' '));
   const uncounted = { onDropped: () => undefined, onSocketFailed: () => undefined };
   logEventTroubles(writer, { log: { warn: write, error: write }, clock, ...uncounted });
-  const index = precisePrefixProducer.start(precisePrefixProducer.config.parse(parameters), {
-    name: NAME,
-    pool: writer,
-    runtime: {
-      clock,
-      random: seededRandom(1),
-      network: {
-        get: () => Promise.reject(new Error('not asked')),
-        openMessages,
-        ...(answer && {
-          post: (url: URL) => {
-            asked.push(url.href);
-            return Promise.resolve(answer(url));
-          },
-        }),
+  const network = {
+    get: () => Promise.reject(new Error('not asked')),
+    openMessages: sockets.open,
+    ...(answer && {
+      post: (url: URL) => {
+        asked.push(url.href);
+        return Promise.resolve(answer(url));
       },
-    },
-  });
+    }),
+  };
+  const runtime = { clock, random: seededRandom(1), network };
+  const host = { name: NAME, pool: writer, runtime };
+  const index = precisePrefixProducer.start(precisePrefixProducer.config.parse(parameters), host);
   if (!(index instanceof PrecisePrefixIndex)) throw new Error('started something else');
   const add = (name: string, fields: EndpointFields = {}): Endpoint => {
     const endpoint = makeEndpoint(name, { slot: pool.length, ...fields });
@@ -112,10 +102,24 @@ export function startPreciseIndex(
     index.onEndpointAdded(endpoint);
     return endpoint;
   };
-  const publisher = (address: string, topic = 'kv@pod@m', first = 0): Publish => {
+  const seen = { asked, lines, sockets: sockets.all, publisher: sockets.publisher };
+  return { index, pool: writer, clock, add, ...seen, ...askingOf(index, { pool, clock }) };
+}
+
+/** Sockets of publishers that a test plays. */
+class RecordedSockets {
+  readonly all: Socket[] = [];
+
+  readonly open = (options: MessageSocketOptions): MessageSocket => {
+    const socket: Socket = { ...options, sent: [], closed: false };
+    this.all.push(socket);
+    return { send: (frames) => void socket.sent.push(frames), close: () => (socket.closed = true) };
+  };
+
+  readonly publisher = (address: string, topic = 'kv@pod@m', first = 0): Publish => {
     let sequence = first;
     return (...events: readonly unknown[]): void => {
-      const socket = sockets.find((each) => each.address === address && !each.closed);
+      const socket = this.all.find((each) => each.address === address && !each.closed);
       const frames = [
         new TextEncoder().encode(topic),
         sequenceBytes(sequence),
@@ -125,6 +129,13 @@ export function startPreciseIndex(
       socket?.onMessage(frames);
     };
   };
+}
+
+/** How a test asks the index. */
+function askingOf(
+  index: PrecisePrefixIndex,
+  { pool, clock }: { readonly pool: readonly Endpoint[]; readonly clock: SimulatedClock },
+): Pick<PreciseIndexUnderTest, 'match' | 'request' | 'matchIds'> {
   const match = (request: InferenceRequest): PrefixMatch => {
     const fact = index.facts.find(({ key }) => key.name === prefixMatchKey(NAME).name);
     return fact?.compute(pool, makeContext({ request, now: clock.now() })) as PrefixMatch;
@@ -140,17 +151,5 @@ export function startPreciseIndex(
   };
   const matchIds = (ids: readonly number[], fields: Partial<InferenceRequest> = {}) =>
     match(request({ prompt: ids }, fields).request);
-  return {
-    index,
-    pool: writer,
-    clock,
-    sockets,
-    asked,
-    lines,
-    add,
-    publisher,
-    match,
-    request,
-    matchIds,
-  };
+  return { match, request, matchIds };
 }

@@ -2,7 +2,8 @@ import { loadSync, type MethodDefinition, type ServiceDefinition } from '@grpc/p
 import { packageFile } from '../../src/files/folders.ts';
 import type { Endpoint } from '../../src/framework/endpoint.ts';
 import type { Candidates } from '../../src/framework/replacement.ts';
-import type { CallOptions, Runtime } from '../../src/framework/runtime.ts';
+import type { InferenceRequest } from '../../src/framework/request.ts';
+import type { Call, CallOptions, Runtime } from '../../src/framework/runtime.ts';
 import { createContext } from '../../src/picker/scheduling/context.ts';
 import type { PickerMessage } from '../../src/remote/messages.ts';
 import { type RemoteOptions, RemoteScheduler } from '../../src/remote/remote-scheduler.ts';
@@ -66,26 +67,9 @@ export function remoteBed(
   welcome: object | null = WELCOME,
 ): RemoteBed {
   const clock = new SimulatedClock();
-  const calls: RemoteCall[] = [];
-  let unread = 0;
-  const runtime: Runtime = {
-    clock,
-    random: seededRandom(1),
-    network: {
-      get: () => Promise.reject(new Error('no HTTP here')),
-      openCall: (given) => {
-        const call: RemoteCall = { options: given, told: [], open: true };
-        calls.push(call);
-        return {
-          send: (bytes) => void call.told.push(run.requestDeserialize(Buffer.from(bytes))),
-          waitingBytes: () => unread,
-          close: () => {
-            call.open = false;
-          },
-        };
-      },
-    },
-  };
+  const network = new PlayedNetwork();
+  const { calls } = network;
+  const runtime: Runtime = { clock, random: seededRandom(1), network };
   const scheduler = new RemoteScheduler(
     {
       address: 'x:1',
@@ -109,27 +93,48 @@ export function remoteBed(
     const waits = scheduler.prepare(request, given, () => {
       ready = true;
     });
-    const decide = (endpoints: readonly Endpoint[] = [A, B]): unknown => {
-      const context = { request, now: 0, random: seededRandom(1) };
-      const result = scheduler.schedule(endpoints, createContext(context, endpoints, new Map()));
-      if ('declined' in result) return result.declined;
-      const { primary, prefill } = result;
-      return primary.kind === 'exhausted'
-        ? 'refused'
-        : [primary.targets.map(({ endpoint }) => endpoint.slot), prefill?.slot];
-    };
+    const decide = (endpoints: readonly Endpoint[] = [A, B]): unknown =>
+      decidedBy(scheduler, request, endpoints);
     return { waits, isReady: () => ready, decide };
   };
   const answer = (id: string, slots: readonly number[], more: object = {}): void =>
     say({ decisions: [{ id, targets: slots.map((slot) => ({ slot, score: 1 })), ...more }] });
-  return {
-    scheduler,
-    clock,
-    calls,
-    call,
-    say,
-    ask,
-    answer,
-    setUnread: (bytes) => void (unread = bytes),
+  const setUnread = (bytes: number): void => void (network.unread = bytes);
+  return { scheduler, clock, calls, call, say, ask, answer, setUnread };
+}
+
+/** A network with the calls to a scheduler alone. */
+class PlayedNetwork {
+  readonly calls: RemoteCall[] = [];
+  /** The bytes that the scheduler has not read. */
+  unread = 0;
+
+  readonly get = (): Promise<never> => Promise.reject(new Error('no HTTP here'));
+
+  readonly openCall = (options: CallOptions): Call => {
+    const call: RemoteCall = { options, told: [], open: true };
+    this.calls.push(call);
+    return {
+      send: (bytes) => void call.told.push(run.requestDeserialize(Buffer.from(bytes))),
+      waitingBytes: () => this.unread,
+      close: () => {
+        call.open = false;
+      },
+    };
   };
+}
+
+/** See `Asked.decide`. */
+function decidedBy(
+  scheduler: RemoteScheduler,
+  request: InferenceRequest,
+  endpoints: readonly Endpoint[],
+): unknown {
+  const context = { request, now: 0, random: seededRandom(1) };
+  const result = scheduler.schedule(endpoints, createContext(context, endpoints, new Map()));
+  if ('declined' in result) return result.declined;
+  const { primary, prefill } = result;
+  return primary.kind === 'exhausted'
+    ? 'refused'
+    : [primary.targets.map(({ endpoint }) => endpoint.slot), prefill?.slot];
 }

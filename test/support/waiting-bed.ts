@@ -6,11 +6,11 @@ import type { PluginCatalogue } from '../../src/framework/plugin.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
 import type { Millis, Timer } from '../../src/framework/runtime.ts';
-import type { Picker } from '../../src/framework/scheduling.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import type { DecisionEvent } from '../../src/picker/events/journal.ts';
 import { DEFAULT_HOLD, type HoldPlan } from '../../src/picker/plan/hold-plan.ts';
+import type { PluginWrap } from '../../src/picker/plan/instantiate.ts';
 import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { makeRequest, makeRuntime } from '../makers.ts';
@@ -76,13 +76,7 @@ export function worldOf(endpoints: number, hold: Partial<HoldPlan> = {}): World 
   const clock = new CountingClock();
   const decided: DecisionEvent[] = [];
   const left: [string, Millis][] = [];
-  let picks = 0;
-  const counted = (picker: Picker): Picker => ({
-    pick: (...given) => {
-      picks += 1;
-      return picker.pick(...given);
-    },
-  });
+  const picks = { count: 0 };
   const picker = new EndpointPicker({
     plan: planOf(hold),
     runtime: { ...makeRuntime(), clock },
@@ -92,11 +86,7 @@ export function worldOf(endpoints: number, hold: Partial<HoldPlan> = {}): World 
         onLeft: ({ id }, waitedMs) => void left.push([id, waitedMs]),
       },
     ],
-    wrapPlugin: {
-      filter: (_plugin, filter) => filter,
-      scorer: (_plugin, scorer) => scorer,
-      picker: (_plugin, used) => counted(used),
-    },
+    wrapPlugin: countingPicks(picks),
   });
   for (let n = 0; n < endpoints; n++) addEndpoint(picker, n);
   const order: string[] = [];
@@ -113,7 +103,7 @@ export function worldOf(endpoints: number, hold: Partial<HoldPlan> = {}): World 
     left,
     order,
     routed,
-    picks: () => picks,
+    picks: () => picks.count,
     send: (fields) => {
       const request = makeRequest({ promptTokens: LONG, ...fields });
       const refused = (): void => void order.push(`!${request.id}`);
@@ -131,6 +121,19 @@ export function worldOf(endpoints: number, hold: Partial<HoldPlan> = {}): World 
       const placement = placements.get(id);
       if (placement !== undefined) picker.cancel(placement);
     },
+  };
+}
+
+function countingPicks(picks: { count: number }): PluginWrap {
+  return {
+    filter: (_plugin, filter) => filter,
+    scorer: (_plugin, scorer) => scorer,
+    picker: (_plugin, picker) => ({
+      pick: (...given) => {
+        picks.count += 1;
+        return picker.pick(...given);
+      },
+    }),
   };
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { SCORED } from '../../../test/support/session/remembering-router.ts';
 import {
   BODY,
   requestBody,
   requestHeaders,
-  SCORED,
   setUp,
 } from '../../../test/support/session/session-bed.ts';
 

@@ -6,13 +6,11 @@ import {
   type StreamEvent,
 } from '../../../src/extproc/codec/stream-event.ts';
 import { Session, type SessionOptions } from '../../../src/extproc/session/session.ts';
+import type { ByteAccount } from '../../../src/extproc/streams/byte-account.ts';
 import { MemoryPool } from '../../../src/extproc/streams/memory-pool.ts';
-import type { Endpoint, LoadReport } from '../../../src/framework/endpoint.ts';
-import { RoutingError } from '../../../src/framework/error.ts';
-import type { Outcome, Usage } from '../../../src/framework/observer.ts';
-import type { InferenceRequest, PromptBlocks } from '../../../src/framework/request.ts';
-import type { RoutedRequest, RouteOptions, Router } from '../../../src/framework/routing.ts';
+import type { RoutedRequest, Router } from '../../../src/framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../../../src/openai/parsers/open-body.ts';
+import { RememberingRouter } from './remembering-router.ts';
 
 export const BODY: string = '{"model":"m","messages":[{"role":"user","content":"hello"}]}';
 
@@ -32,11 +30,6 @@ export const REQUEST: Readonly<Record<string, string>> = {
   'x-request-id': 'theirs',
 };
 
-interface Ended {
-  readonly outcome: Outcome;
-  readonly usage: Usage | undefined;
-}
-
 /** What most events do not carry. */
 export const PLAIN = {
   metadata: undefined,
@@ -52,26 +45,16 @@ export function responseTrailers(pairs: Readonly<Record<string, string>>): Strea
   return { ...PLAIN, kind: 'response-trailers', headers: headers(pairs) };
 }
 
-export const SCORED: NonNullable<RoutedRequest['scored']> = [
-  { endpoint: { address: '10.0.0.1:8000' } as Endpoint, score: 0.5 },
-];
-
 /** A session on a router that remembers everything, and what became of its events. */
-export interface SessionBed {
+export interface SessionBed
+  extends Pick<
+    RememberingRouter,
+    'routed' | 'read' | 'conversations' | 'served' | 'loadReports' | 'windows' | 'ended'
+  > {
   readonly session: Session;
   readonly send: (...events: readonly StreamEvent[]) => void;
   readonly actions: StreamAction[];
   readonly kinds: () => readonly StreamAction['kind'][];
-  readonly routed: readonly {
-    readonly request: InferenceRequest;
-    readonly options: RouteOptions | undefined;
-  }[];
-  readonly read: readonly InferenceRequest[];
-  readonly conversations: readonly PromptBlocks[];
-  readonly served: readonly string[];
-  readonly loadReports: readonly LoadReport[];
-  readonly windows: readonly number[];
-  readonly ended: readonly Ended[];
   readonly firstTokens: () => number;
   /** Headers that plugins set on answers. */
   readonly responseMarks: Map<string, string>;
@@ -89,50 +72,14 @@ export function setUp(
   prepare?: NonNullable<Router['prepare']>,
   responseMetadata?: RoutedRequest['responseMetadata'],
 ): SessionBed {
+  const router = new RememberingRouter(destinations, responseMetadata);
   const actions: StreamAction[] = [];
-  const responseMarks = new Map<string, string>();
-  const ended: Ended[] = [];
-  const served: string[] = [];
-  const loadReports: LoadReport[] = [];
-  const windows: number[] = [];
-  const read: InferenceRequest[] = [];
-  const routed: { request: InferenceRequest; options: RouteOptions | undefined }[] = [];
-  const conversations: PromptBlocks[] = [];
   const faults: unknown[] = [];
   const refused: string[] = [];
-  let firstTokens = 0;
-  let heldBytes = 0;
-  const blocks = new MemoryPool();
-  const route = (request: InferenceRequest, options?: RouteOptions): RoutedRequest => {
-    if (options?.subset?.length === 0) throw new RoutingError('no-endpoints', 'none of 3');
-    routed.push({ request, options });
-    let open = true;
-    return {
-      request,
-      endpoint: {} as Endpoint,
-      destinations,
-      scored: SCORED,
-      headers: new Map(),
-      responseHeaders: () => responseMarks,
-      firstToken: () => {
-        firstTokens += 1;
-      },
-      served: (address) => void served.push(address),
-      loadReported: (report) => void loadReports.push(report),
-      windowReported: (tokens) => void windows.push(tokens),
-      bodyRead: (complete) => void read.push(complete),
-      wantsAnswer: true,
-      responseMetadata,
-      answered: (conversation) => void conversations.push(conversation),
-      done: (outcome, usage) => {
-        if (open) ended.push({ outcome, usage });
-        open = false;
-      },
-    };
-  };
+  const memory = new CountedMemory();
   const session = new Session(
     {
-      router: { route, ...(prepare && { prepare }) },
+      router: { route: router.route, ...(prepare && { prepare }) },
       openBody: createOpenBody({ bodyBytesMax: 10_000_000, hashSeed: 1 }),
       headerOnly: headerOnlyRequest,
       newRequestId: () => 'ours-1',
@@ -143,37 +90,38 @@ export function setUp(
       ...overrides,
     },
     (action) => void actions.push(action),
-    {
-      blocks,
-      hold: (bytes) => {
-        heldBytes += bytes;
-      },
-      release: (bytes) => {
-        heldBytes -= bytes;
-      },
-    },
+    memory,
   );
+  const { routed, read, conversations, served, loadReports, windows, ended } = router;
   return {
-    blocks,
-    heldBytes: () => heldBytes,
-    responseMarks,
     session,
     actions,
-    ended,
-    served,
-    loadReports,
-    windows,
-    read,
-    conversations,
-    routed,
     faults,
     refused,
-    firstTokens: () => firstTokens,
+    ...{ routed, read, conversations, served, loadReports, windows, ended },
+    responseMarks: router.responseMarks,
+    firstTokens: () => router.firstTokens,
+    blocks: memory.blocks,
+    heldBytes: () => memory.heldBytes,
     kinds: () => actions.map(({ kind }) => kind),
     send: (...events: readonly StreamEvent[]) => {
       for (const event of events) session.on(event);
     },
   };
+}
+
+/** The memory of one stream, which has no bound. */
+class CountedMemory implements ByteAccount {
+  readonly blocks = new MemoryPool();
+  heldBytes = 0;
+
+  hold(bytes: number): void {
+    this.heldBytes += bytes;
+  }
+
+  release(bytes: number): void {
+    this.heldBytes -= bytes;
+  }
 }
 
 export function requestHeaders(

@@ -1,5 +1,6 @@
 import type { EndpointId } from '../../../src/framework/endpoint.ts';
 import type { RoutedRequest } from '../../../src/framework/routing.ts';
+import type { Random } from '../../../src/framework/runtime.ts';
 import { createPicker, type EmbeddedPicker } from '../../../src/index.ts';
 import { SimulatedNetwork } from '../../../src/replicas/links/simulated-network.ts';
 import { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
@@ -31,74 +32,106 @@ const DELAY_MS = 3;
  * Requests at random pickers that share what they do over one pool, while pickers are killed and
  * started again, and cut off from the others. What is in flight is counted here, at the servers.
  */
-export function runPartedStorm({ seed, picks, pickers, hasParts }: PartedStorm): PartedResult {
-  const random = seededRandom(seed);
-  const clock = new SimulatedClock();
-  const network = new SimulatedNetwork({ clock, delayMs: DELAY_MS });
-  const below = (bound: number): number => Math.floor(random.next() * bound);
-  const start = (number: number): EmbeddedPicker => {
+export function runPartedStorm(storm: PartedStorm): PartedResult {
+  const random = seededRandom(storm.seed);
+  const pickers = new PartedPickers(storm, random);
+  const { clock, network, count } = pickers;
+  for (let sent = 0; sent < storm.picks; ) {
+    clock.advanceTo(clock.now() + random.next() * 2);
+    const drawn = random.next();
+    const number = below(storm.pickers, random);
+    if (drawn < 0.55) {
+      pickers.send(number);
+      sent += 1;
+    } else if (drawn < 0.998) pickers.finish();
+    else if (drawn < 0.999) pickers.kill(number);
+    else if (random.next() < 0.5) network.cut(`p${number}`);
+    else network.reconnect(`p${number}`);
+  }
+  pickers.stop();
+  return count;
+}
+
+function below(bound: number, random: Random): number {
+  return Math.floor(random.next() * bound);
+}
+
+/** Pickers of one pool, and its servers. */
+class PartedPickers {
+  readonly clock = new SimulatedClock();
+  readonly network = new SimulatedNetwork({ clock: this.clock, delayMs: DELAY_MS });
+  readonly count = { overshot: 0, placed: 0, refused: 0, most: 0 };
+  readonly #storm: PartedStorm;
+  readonly #random: Random;
+  readonly #all: EmbeddedPicker[];
+  /** Requests in flight, and the picker of each. */
+  readonly #open = new Map<RoutedRequest, number>();
+  readonly #at = new Map<EndpointId, number>();
+
+  constructor(storm: PartedStorm, random: Random) {
+    this.#storm = storm;
+    this.#random = random;
+    this.#all = Array.from({ length: storm.pickers }, (_, number) => this.#start(number));
+  }
+
+  send(number: number): void {
+    const promptTokens = 1 + below(4000, this.#random);
+    try {
+      const routed = this.#all[number]?.route({ model: 'm', promptTokens });
+      if (routed !== undefined) this.#arrived(routed, number);
+    } catch {
+      this.count.refused += 1;
+    }
+  }
+
+  finish(): void {
+    const [routed] = this.#open.keys();
+    if (routed === undefined) return;
+    this.#leave(routed);
+    routed.firstToken();
+    routed.done('completed');
+  }
+
+  /** The gateway's streams end with their picker, and the servers' work with these. */
+  kill(number: number): void {
+    this.network.cut(`p${number}`);
+    for (const [routed, owner] of this.#open) if (owner === number) this.#leave(routed);
+    this.#all[number]?.stop();
+    this.network.reconnect(`p${number}`);
+    this.#all[number] = this.#start(number);
+  }
+
+  stop(): void {
+    for (const picker of this.#all) picker.stop();
+  }
+
+  #start(number: number): EmbeddedPicker {
+    const { hasParts, pickers } = this.#storm;
     const config = configOf(hasParts ? `, part: {number: ${number + 1}, of: ${pickers}}` : '');
-    const replica = { id: `p${number}`, openLink: network.open };
-    const picker = createPicker({ config, seed: below(2 ** 30), clock, replica });
+    const replica = { id: `p${number}`, openLink: this.network.open };
+    const seed = below(2 ** 30, this.#random);
+    const picker = createPicker({ config, seed, clock: this.clock, replica });
     for (let n = 0; n < ENDPOINTS; n++) {
       picker.addEndpoint({ id: `e${n}`, address: `10.0.0.${n}:8000` });
     }
     return picker;
-  };
-  const all = Array.from({ length: pickers }, (_, number) => start(number));
-  /** Requests in flight, and the picker of each. */
-  const open = new Map<RoutedRequest, number>();
-  const at = new Map<EndpointId, number>();
-  const count = { overshot: 0, placed: 0, refused: 0, most: 0 };
-
-  const send = (number: number): void => {
-    try {
-      const routed = all[number]?.route({ model: 'm', promptTokens: 1 + below(4000) });
-      if (routed === undefined) return;
-      open.set(routed, number);
-      const there = (at.get(routed.endpoint.id) ?? 0) + 1;
-      at.set(routed.endpoint.id, there);
-      count.placed += 1;
-      count.most = Math.max(count.most, there);
-      if (there > CAPACITY) count.overshot += 1;
-    } catch {
-      count.refused += 1;
-    }
-  };
-  const leave = (routed: RoutedRequest): void => {
-    open.delete(routed);
-    at.set(routed.endpoint.id, (at.get(routed.endpoint.id) ?? 0) - 1);
-  };
-  const finish = (): void => {
-    const [routed] = open.keys();
-    if (routed === undefined) return;
-    leave(routed);
-    routed.firstToken();
-    routed.done('completed');
-  };
-  /** The gateway's streams end with their picker, and the servers' work with these. */
-  const kill = (number: number): void => {
-    network.cut(`p${number}`);
-    for (const [routed, owner] of open) if (owner === number) leave(routed);
-    all[number]?.stop();
-    network.reconnect(`p${number}`);
-    all[number] = start(number);
-  };
-
-  for (let sent = 0; sent < picks; ) {
-    clock.advanceTo(clock.now() + random.next() * 2);
-    const drawn = random.next();
-    const number = below(pickers);
-    if (drawn < 0.55) {
-      send(number);
-      sent += 1;
-    } else if (drawn < 0.998) finish();
-    else if (drawn < 0.999) kill(number);
-    else if (random.next() < 0.5) network.cut(`p${number}`);
-    else network.reconnect(`p${number}`);
   }
-  for (const picker of all) picker.stop();
-  return count;
+
+  #arrived(routed: RoutedRequest, number: number): void {
+    const { id } = routed.endpoint;
+    const there = (this.#at.get(id) ?? 0) + 1;
+    this.#open.set(routed, number);
+    this.#at.set(id, there);
+    this.count.placed += 1;
+    this.count.most = Math.max(this.count.most, there);
+    if (there > CAPACITY) this.count.overshot += 1;
+  }
+
+  #leave(routed: RoutedRequest): void {
+    const { id } = routed.endpoint;
+    this.#open.delete(routed);
+    this.#at.set(id, (this.#at.get(id) ?? 0) - 1);
+  }
 }
 
 function configOf(part: string): string {
