@@ -18,7 +18,7 @@ interface ExchangeClientOptions extends FrontExchange {
 
 /** The client's side of one request: what it sends, and what it gets, as fast as it reads. */
 export class ExchangeClient {
-  /** Those that are meant for the endpoint. */
+  /** The headers of its request that are meant for the endpoint. */
   readonly headers: readonly HeaderPair[];
   readonly requestId: string;
   readonly hasBody: boolean;

@@ -80,7 +80,7 @@ export class KubeLease implements LeaseStore {
   /** The API server refuses it if the lease has changed since it was read. */
   #replacing(record: LeaseRecord, { version: resourceVersion }: Lease): ApiQuestion {
     const name = this.#name;
-    const metadata = { name, ...this.#metadata, resourceVersion };
+    const metadata = Object.assign({ name }, this.#metadata, { resourceVersion });
     return { path: `${this.#leases}/${name}`, method: 'PUT', body: bodyOf(metadata, record) };
   }
 

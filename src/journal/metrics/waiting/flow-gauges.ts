@@ -155,7 +155,7 @@ function showPrograms(options: FlowGaugesOptions): void {
   );
 }
 
-/** Those of each fairness policy that knows programs. */
+/** The programs of each fairness policy that knows some. */
 function programsOf({ bands }: FlowControl): readonly Programs[] {
   return [...bands.fairness.values()].flatMap(({ programs }) => programs ?? []);
 }
