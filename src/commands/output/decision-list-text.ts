@@ -44,14 +44,7 @@ export function decisionListText(list: DecisionList, columns: number): string {
   const nameOf = namesOf(
     decisions.flatMap(({ outcome }) => (outcome.kind === 'picked' ? [outcome.endpoint] : [])),
   );
-  const whole = listed.map((line) => [
-    line.requestId || ('id' in line ? line.id : ''),
-    ageText(wallMs - line.wallMs),
-    becameText(line, nameOf),
-    line.model || '?',
-    'promptTokens' in line ? line.promptTokens.toLocaleString('en') : '–',
-    ...timesOf(line),
-  ]);
+  const whole = listed.map((line) => cellsOf(line, wallMs, nameOf));
   const beside = widthsOf(whole).reduce(
     (sum, width, at) => sum + (at === NAME ? 0 : width + GAP.length),
     0,
@@ -71,6 +64,17 @@ export function decisionListText(list: DecisionList, columns: number): string {
       .trimEnd(),
   );
   return `${[...lines, ...leftOutNote(HEAD, shown), ...LIST_NOTE].join('\n')}\n`;
+}
+
+function cellsOf(line: Line, nowMs: number, nameOf: (id: string) => string): readonly string[] {
+  return [
+    line.requestId || ('id' in line ? line.id : ''),
+    ageText(nowMs - line.wallMs),
+    becameText(line, nameOf),
+    line.model || '?',
+    'promptTokens' in line ? line.promptTokens.toLocaleString('en') : '–',
+    ...timesOf(line),
+  ];
 }
 
 function becameText(line: Line, nameOf: (id: string) => string): string {

@@ -5,9 +5,8 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { Decision, SchedulingContext } from '../../framework/scheduling.ts';
 import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
+import { SessionHomes } from './session-homes.ts';
 
-/** Sessions remembered, in about 50 MB at most; the one unused for longest is forgotten first. */
-const SESSIONS_MAX = 100_000;
 /** No endpoint has a longer token. */
 const TOKEN_CHARACTERS_MAX = 1024;
 
@@ -85,135 +84,84 @@ interface MemoryBindingOptions {
   readonly hash: KeyedHash;
 }
 
-/** One life of an endpoint: a successor of the same name has none of the sessions' history. */
-interface Life {
-  /** How many sessions are bound to it. */
-  sessions: number;
-}
-
-interface Home {
-  readonly life: Life;
-  readonly usedAt: Millis;
-}
-
 /**
  * Remembers where the sessions went first, by the session id that requests carry. A session moves
  * only with a request for which its endpoint was no candidate. One that is bound to none of the
  * candidates belongs, as in the reference, to the one with the fewest sessions.
  */
-export function memoryBinding({
-  sources,
-  ttlMs,
-  hash,
-  profileName,
-}: MemoryBindingOptions): SessionBinding {
-  const homes = new SessionHomes(ttlMs);
-  /** Requests for which the endpoint of their session was a candidate. */
-  const met = new WeakSet<InferenceRequest>();
+export function memoryBinding(options: MemoryBindingOptions): SessionBinding {
+  const sessions = new BoundSessions(options);
+  const { profileName } = options;
+  return profileName === undefined
+    ? bindingToServed(sessions)
+    : bindingToPick(sessions, profileName);
+}
+
+function bindingToServed(sessions: BoundSessions): SessionBinding {
+  return {
+    homeOf: (endpoints, context) => sessions.homeOf(endpoints, context),
+    onRouted: ({ request, endpoint, at }) => sessions.bind(request, endpoint, at),
+    onEndpointRemoved: ({ id }) => sessions.removed(id),
+  };
+}
+
+function bindingToPick(sessions: BoundSessions, profileName: string): SessionBinding {
   /** Where requests belong until the pick of their profile is known, which comes late. */
   const expected = new WeakMap<InferenceRequest, Endpoint>();
-  const sessionOf = sessionReader(sources, hash);
-  const bind = (
+  return {
+    homeOf(endpoints, context) {
+      const home = sessions.homeOf(endpoints, context);
+      if (home !== undefined) expected.set(context.request, home);
+      return home;
+    },
+    onRouted({ request, at }) {
+      const home = expected.get(request);
+      if (home !== undefined) sessions.bind(request, home, at);
+    },
+    // The picks of single profiles are known here first.
+    responseHeaders(_served, { profiles }) {
+      const { endpoint, context } = pickOf(profiles, profileName) ?? {};
+      if (endpoint && context) sessions.bind(context.request, endpoint, context.now, context);
+      return [];
+    },
+    onEndpointRemoved: ({ id }) => sessions.removed(id),
+  };
+}
+
+/** The sessions of requests, and where they are at home. */
+class BoundSessions {
+  readonly #homes: SessionHomes;
+  readonly #sessionOf: ReturnType<typeof sessionReader>;
+  /** Requests for which the endpoint of their session was a candidate. */
+  readonly #met = new WeakSet<InferenceRequest>();
+
+  constructor({ sources, ttlMs, hash }: MemoryBindingOptions) {
+    this.#homes = new SessionHomes(ttlMs);
+    this.#sessionOf = sessionReader(sources, hash);
+  }
+
+  homeOf(endpoints: readonly Endpoint[], context: SchedulingContext): Endpoint | undefined {
+    const { request, now } = context;
+    const session = this.#sessionOf(request, context);
+    if (session === undefined) return undefined;
+    const bound = this.#homes.boundTo(session, endpoints, now);
+    if (bound !== undefined) this.#met.add(request);
+    return bound ?? this.#homes.withFewest(endpoints);
+  }
+
+  bind(
     request: InferenceRequest,
     endpoint: Endpoint,
     at: Millis,
     context?: SchedulingContext,
-  ): void => {
-    const session = sessionOf(request, context);
-    if (session !== undefined) homes.bind(session, endpoint, { at, stays: met.has(request) });
-  };
-  return {
-    homeOf(endpoints, context) {
-      const { request, now } = context;
-      const session = sessionOf(request, context);
-      if (session === undefined) return undefined;
-      const bound = homes.boundTo(session, endpoints, now);
-      if (bound !== undefined) met.add(request);
-      const home = bound ?? homes.withFewest(endpoints);
-      if (profileName !== undefined && home !== undefined) expected.set(request, home);
-      return home;
-    },
-    onRouted({ request, endpoint, at }) {
-      const home = profileName === undefined ? endpoint : expected.get(request);
-      if (home !== undefined) bind(request, home, at);
-    },
-    // The picks of single profiles are known here first.
-    ...(profileName !== undefined && {
-      responseHeaders(_served: Endpoint, { profiles }: Decision) {
-        const { endpoint, context } = pickOf(profiles, profileName) ?? {};
-        if (endpoint && context) bind(context.request, endpoint, context.now, context);
-        return [];
-      },
-    }),
-    onEndpointRemoved({ id }) {
-      homes.removed(id);
-    },
-  };
-}
-
-/** The endpoints that sessions are bound to, and how many are bound to each. */
-class SessionHomes {
-  readonly #ttlMs: Millis;
-  /** By session id, in the order of last use. */
-  readonly #homes = new Map<string, Home>();
-  readonly #lives = new Map<EndpointId, Life>();
-
-  constructor(ttlMs: Millis) {
-    this.#ttlMs = ttlMs;
-  }
-
-  /** The one of these that the session is bound to. */
-  boundTo(session: string, endpoints: readonly Endpoint[], now: Millis): Endpoint | undefined {
-    const home = this.#homes.get(session);
-    if (home === undefined || this.#isOld(home, now)) return undefined;
-    return endpoints.find(({ id }) => this.#lives.get(id) === home.life);
-  }
-
-  /** The first one of those with the fewest sessions. */
-  withFewest(endpoints: readonly Endpoint[]): Endpoint | undefined {
-    let best: Endpoint | undefined;
-    let fewest = Number.POSITIVE_INFINITY;
-    for (const endpoint of endpoints) {
-      const sessions = this.#lives.get(endpoint.id)?.sessions ?? 0;
-      if (sessions >= fewest) continue;
-      best = endpoint;
-      fewest = sessions;
-    }
-    return best;
-  }
-
-  /** Binds a session to the endpoint, unless it stays where it is. */
-  bind(
-    session: string,
-    { id }: Endpoint,
-    { at, stays }: { readonly at: Millis; readonly stays: boolean },
   ): void {
-    const former = this.#homes.get(session)?.life;
-    const kept = stays ? former : undefined;
-    const life = kept ?? this.#lives.get(id) ?? { sessions: 0 };
-    if (kept === undefined) this.#lives.set(id, life);
-    if (former !== undefined) former.sessions -= 1;
-    life.sessions += 1;
-    this.#homes.delete(session);
-    this.#homes.set(session, { life, usedAt: at });
-    this.#dropOld(at);
+    const session = this.#sessionOf(request, context);
+    if (session === undefined) return;
+    this.#homes.bind(session, endpoint, { at, stays: this.#met.has(request) });
   }
 
   removed(id: EndpointId): void {
-    this.#lives.delete(id);
-  }
-
-  /** Drops the sessions that are unused for longest, as far as they are too old or too many. */
-  #dropOld(now: Millis): void {
-    for (const [oldest, home] of this.#homes) {
-      if (this.#homes.size <= SESSIONS_MAX && !this.#isOld(home, now)) break;
-      home.life.sessions -= 1;
-      this.#homes.delete(oldest);
-    }
-  }
-
-  #isOld({ usedAt }: Home, now: Millis): boolean {
-    return now - usedAt > this.#ttlMs;
+    this.#homes.removed(id);
   }
 }
 
