@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { LiveEndpoint } from '../../serve/live/live-message.ts';
-import { poolLines } from './top-pool.ts';
+import { fittingRows, poolLines } from './top-pool.ts';
 
 const busy: LiveEndpoint = {
   id: 'a',
@@ -27,6 +27,24 @@ it('[O506] keeps the age of an old sample where a line has no room for all colum
   };
   expect(heads('ejected', 50)).toMatch(/running {2}queue .*hits$/);
   expect(heads('ejected', 19_800)).toMatch(/in flight {2}running {2}queue .*age$/);
+});
+
+it('[O515] says a cause that many endpoints have once, with the first of them', () => {
+  const at = (port: number, why: string): LiveEndpoint => {
+    const address = `10.0.0.1:${port}`;
+    return { ...busy, id: `pod-${port}`, address, state: 'not scraped', why };
+  };
+  const refused = (port: number) =>
+    at(port, `http://10.0.0.1:${port}/metrics: connect ECONNREFUSED 10.0.0.1:${port}`);
+  const many = Array.from({ length: 1002 }, (_, port) => refused(port));
+  const rows = [...many, at(7, 'http://10.0.0.1:7/metrics answered 404')];
+  expect(poolLines(rows, String, 200).slice(-2)).toEqual([
+    '  pod-0 and 1,001 others are not scraped: /metrics: connect ECONNREFUSED',
+    '  pod-7 is not scraped: /metrics answered 404',
+  ]);
+  expect(fittingRows(rows, 9)).toHaveLength(8);
+  // Where it is one, the address may be what is wrong.
+  expect(poolLines([refused(8)], String, 200).at(-1)).toMatch(/ECONNREFUSED 10\.0\.0\.1:8$/);
 });
 
 it('has a dash where there is no sample', () => {

@@ -1,4 +1,4 @@
-import { grouped } from '../../framework/values/grouped.ts';
+import { countOf, grouped } from '../../framework/values/grouped.ts';
 import { textTable } from '../../framework/values/text-table.ts';
 import type { LiveEndpoint } from '../../serve/live/live-message.ts';
 
@@ -59,10 +59,12 @@ export function fittingRows(
   rows: readonly LiveEndpoint[],
   linesMax: number,
 ): readonly LiveEndpoint[] {
-  let lines = 0;
-  return rows.filter(({ why }) => {
-    lines += why === undefined ? 1 : 2;
-    return lines <= linesMax;
+  const causes = new Set<string>();
+  let shown = 0;
+  return rows.filter((row) => {
+    if (row.why !== undefined) causes.add(causeOf(row));
+    shown += 1;
+    return shown + causes.size <= linesMax;
   });
 }
 
@@ -93,10 +95,7 @@ export function poolLines(
     columns = columns.filter((column) => column !== spare);
     table = tableOf(columns);
   }
-  const why = rows.flatMap((row) =>
-    row.why === undefined ? [] : [`  ${shortName(row)} is ${row.state}: ${whyText(row.why, row)}`],
-  );
-  return [...table, ...why];
+  return [...table, ...causeLines(rows, shortName)];
 }
 
 function inFlightText({ inFlight, lost }: LiveEndpoint): string {
@@ -109,6 +108,26 @@ function isOld({ sample }: LiveEndpoint): boolean {
 
 function countOrDash(count: number | undefined): string {
   return count === undefined ? '-' : grouped(count);
+}
+
+/** A line for each cause: where a rack is gone, many endpoints have the same one. */
+function causeLines(
+  rows: readonly LiveEndpoint[],
+  nameOf: (row: LiveEndpoint) => string,
+): readonly string[] {
+  const troubled = rows.filter(({ why }) => why !== undefined);
+  return [...Map.groupBy(troubled, causeOf)].flatMap(([cause, [first, ...others]]) => {
+    if (first === undefined) return [];
+    const name = nameOf(first);
+    return others.length > 0
+      ? [`  ${name} and ${countOf(others.length, 'other')} are ${cause}`]
+      : [`  ${name} is ${first.state}: ${whyText(first.why ?? '', first)}`];
+  });
+}
+
+/** What is wrong, without the address, so that it is the same for all endpoints that have it. */
+function causeOf(row: LiveEndpoint): string {
+  return `${row.state}: ${whyText(row.why ?? '', row).replace(` ${row.address}`, '')}`;
 }
 
 /** Why an endpoint is not well, without its address where a URL of it is named. */
