@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { afterMessage, type TopState, topText } from '../../src/commands/output/top-text.ts';
-import type { LiveMessage } from '../../src/serve/live/live-message.ts';
+import type { LiveMessage } from '../../serve/live/live-message.ts';
+import { afterMessage, type TopState, topText } from './top-text.ts';
 
 const [FIRST, SECOND] = [
   'ns/vllm-llama-70b-decode-7c9f8d6b5-xk2lq-rank-0',
