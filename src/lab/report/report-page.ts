@@ -1,4 +1,3 @@
-import { grouped } from '../../framework/values/grouped.ts';
 import { type ConfigReport, DRAWS_MIN } from '../run-summary/compare.ts';
 import type { HitLadder } from '../run-summary/hit-ladder.ts';
 import { comparisonRows } from '../run-summary/render-comparison.ts';
@@ -141,7 +140,7 @@ function capacitySection({ plan, curves, costUnit }: Capacity): string {
     .map((cells) => [cells[0] ?? '', cells.at(-1) ?? '', ...cells.slice(1, -1)]);
   const hasLimits = plan.rows.some(({ limitPerSecond }) => limitPerSecond.mean > 0);
   return `<h2>Capacity</h2>
-<p>The objective: ${(100 * share).toFixed(0)} % of answers with the first token within ${grouped(ttftMs)} ms and ${grouped(tpotMs)} ms per further token. The limit is the highest load that meets it. Costs are in ${escaped(costUnit)}, for the tokens of good answers at the limit. A row is called cheapest only if no other row is as cheap within the noise.</p>
+<p>The objective: ${(100 * share).toFixed(0)} % of answers with the first token within ${ttftMs.toLocaleString('en')} ms and ${tpotMs.toLocaleString('en')} ms per further token. The limit is the highest load that meets it. Costs are in ${escaped(costUnit)}, for the tokens of good answers at the limit. A row is called cheapest only if no other row is as cheap within the noise.</p>
 <div class="scroll told plan">${htmlTable([PLAN_HEAD, ...rows])}</div>
 <section>
 ${figure('Good answers against load', 'The share of good answers if requests come faster. The dotted line is the objective: the load where a curve falls below it is the limit.', goodputCurves(curves, share))}
