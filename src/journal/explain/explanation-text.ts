@@ -1,5 +1,5 @@
 import { firstOf } from '../../framework/values/first-of.ts';
-import { grouped } from '../../framework/values/grouped.ts';
+import { countOf, grouped } from '../../framework/values/grouped.ts';
 import { textTable } from '../../framework/values/text-table.ts';
 import { deciderText, NO_ENDPOINT } from '../../picker/cycles/cycle.ts';
 import type {
@@ -32,7 +32,7 @@ export function explanationText(explanation: Explanation, options: TextOptions):
   const { faults, insteadOf, waited, profiles } = explanation;
   const { lostRequests, flowControl, evicted } = explanation;
   const lines = [
-    `request    ${namesText(explanation)}, decision ${explanation.number}`,
+    `request    ${namesText(explanation)}, decision ${grouped(explanation.number)}`,
     askedText(explanation, options.time),
     ...waitLines(flowControl, waited),
     `went to    ${outcomeText(explanation.outcome)}`,
@@ -107,7 +107,7 @@ function lostText(lost: number): string {
 
 /** How many candidates there were, and why only one where others stood beside it. */
 function candidatesText({ candidates, besideTrial }: Explanation): string {
-  const count = `${candidates.length} ${candidates.length === 1 ? 'endpoint' : 'endpoints'}`;
+  const count = countOf(candidates.length, 'endpoint');
   if (besideTrial === undefined) return count;
   const others = besideTrial === 1 ? '1 other' : `${besideTrial} others`;
   return `${count}: the trial of an ejected one, beside ${others}`;
@@ -173,7 +173,7 @@ function profileLines(
 function namesOf(names: readonly string[]): string {
   if (names.length === 0) return 'none';
   const { shown, more } = firstOf(names, NAMES_SHOWN);
-  return `${names.length}: ${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+  return `${grouped(names.length)}: ${shown.join(', ')}${more === 0 ? '' : ` and ${grouped(more)} more`}`;
 }
 
 function runnerUpLines(
@@ -241,6 +241,6 @@ function termsTable(
 /** Four significant digits. */
 function figure(value: number | undefined): string {
   if (value === undefined || !Number.isFinite(value)) return '–';
-  if (Number.isInteger(value)) return String(value);
-  return Math.abs(value) >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(4)));
+  if (Number.isInteger(value) || Math.abs(value) >= 1000) return grouped(Math.round(value) + 0);
+  return String(Number(value.toPrecision(4)));
 }

@@ -32,6 +32,17 @@ describe('an explanation', () => {
     expect(test.explained('in time')).not.toHaveProperty('insteadOf');
   });
 
+  it('[O502] marks thousands in its counts, times and terms', () => {
+    const test = recordedPicker('default');
+    for (const name of ['a', 'b']) test.add(name);
+    test.picker.route(makeRequest({ id: 'long', promptTokens: 123_456 }));
+    const long = test.explained('long') as Explanation;
+    const text = explanationText(long, { all: false, time: '' });
+    expect(text).toContain(' 123,456 prompt tokens\n');
+    expect(text).toMatch(/ownPrefillMs +\d+,\d{3} +\d+,\d{3}\n/);
+    expect(text).not.toMatch(/\d{4}/);
+  });
+
   it('[G208] names the scheduler that refused a request, and no filters', () => {
     const test = recordedPicker('default');
     test.add('a');
