@@ -21,6 +21,8 @@ export interface DescribedEndpoint {
   };
 }
 
+/** How `/readyz` begins its reason for an empty pool where it has one. */
+const EMPTY_FOR = 'there are no endpoints: ';
 /** Twenty scrapes that have brought nothing. */
 const AGE_MS_MAX = 1000;
 /** More endpoints with one fault are counted. */
@@ -46,7 +48,8 @@ export function checkPicker({ ready, endpoints }: PickerState): readonly Finding
     }),
     ...checkRefusedFiles(ready),
     ...checkTroubles(ready),
-    ...when(endpoints.length === 0, {
+    // Where `/readyz` has a cause, it says what to do.
+    ...when(endpoints.length === 0 && !ready.text.includes(EMPTY_FOR), {
       severity: 'error',
       id: 'no-endpoints',
       where: 'picker',

@@ -103,6 +103,13 @@ describe('[O53] what the doctor finds in a running set-up', () => {
     ]);
   });
 
+  it('[O517] says once that a pool is empty where the picker says why', () => {
+    const text = JSON.stringify({ reasons: ['there are no endpoints: no such InferencePool'] });
+    const found = checkPicker({ ready: { status: 503, text }, endpoints: [] });
+    expect(idsOf(found)).toEqual(['error picker-not-ready']);
+    expect(found[0]?.what).toContain('no such InferencePool');
+  });
+
   it('reads counters and health of Envoy', () => {
     const stats = [
       { name: 'cluster.ext_proc.membership_total', value: 2 },

@@ -5,7 +5,10 @@ import {
   type ApiConnection,
   connectApi,
 } from '../../endpoints/discovery/kubernetes/api/api-connection.ts';
-import { apiMessageOf } from '../../endpoints/discovery/kubernetes/api/kubernetes-error.ts';
+import {
+  apiMessageOf,
+  apiStatusOf,
+} from '../../endpoints/discovery/kubernetes/api/kubernetes-error.ts';
 import { loadApiAccess } from '../api-access/load-api-access.ts';
 
 const REVIEW = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' } as const;
@@ -42,10 +45,19 @@ export async function accessFindings(
         id: 'rights-unknown',
         where: `kubeconfig ${kubeconfig}`,
         what: `the API server does not say what ${user} may do (${why}).`,
-        mend: 'Use a kubeconfig that may create subjectaccessreviews.authorization.k8s.io.',
+        mend: mendOf(apiStatusOf(error)),
       },
     ];
   } finally {
     api?.close();
   }
+}
+
+/** By the status that the API server answered; undefined where it did not answer. */
+function mendOf(status: number | undefined): string {
+  if (status === undefined)
+    return 'Let this machine reach the API server that the kubeconfig names: see whether it runs, its address, and a VPN or proxy.';
+  if (status === 401)
+    return 'Use a kubeconfig whose token or certificate is still valid, as `kubectl auth whoami` says.';
+  return 'Use a kubeconfig that may create subjectaccessreviews.authorization.k8s.io.';
 }
