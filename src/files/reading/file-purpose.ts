@@ -26,6 +26,12 @@ const PURPOSES: readonly FilePurpose[] = [
     option: '--config',
     command: '`pointsman serve` or `simulate`',
   },
+  {
+    field: 'shadow',
+    what: 'a promotion rule',
+    option: '--promotion',
+    command: '`pointsman serve`',
+  },
 ];
 
 /**

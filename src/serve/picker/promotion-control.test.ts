@@ -46,6 +46,11 @@ describe('the file with a rule of promotion', () => {
       'shadow: default\npromote: {stepsPercent: [500]}',
       /promote\.stepsPercent\[0\]/,
     ],
+    [
+      '[O518] a configuration',
+      'plugins: [{ type: queue-scorer }]',
+      /is a configuration and no promotion rule: .* --config/,
+    ],
     ['no YAML', 'shadow: [', /line/],
   ])('is refused with %s', (_, text, sentence) => {
     expect(read(text)).toThrow(sentence);

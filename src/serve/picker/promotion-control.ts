@@ -1,4 +1,5 @@
 import { readFollowed } from '../../files/following/read-followed.ts';
+import { otherPurpose } from '../../files/reading/file-purpose.ts';
 import { readYaml } from '../../files/reading/read-yaml.ts';
 import { zodIssues } from '../../files/reading/zod-issues.ts';
 import { DEFAULT_PREFIX_PRODUCER } from '../../framework/cycle-facts.ts';
@@ -126,7 +127,10 @@ export function readPromotionRule(
 ): PromotionRule {
   const issue = (message: string, at: string): ConfigError =>
     new ConfigError(path, [{ path: at, message }]);
-  const parsed = promotionRule.safeParse(readYaml(readFollowed(path).toString('utf8'), path));
+  const value = readYaml(readFollowed(path).toString('utf8'), path);
+  const other = otherPurpose(value, { field: 'shadow', noun: 'promotion rule' });
+  if (other !== undefined) throw issue(other, 'file');
+  const parsed = promotionRule.safeParse(value);
   if (!parsed.success)
     throw new ConfigError(path, zodIssues(parsed.error, { schema: promotionRule }));
   const { shadow } = parsed.data;
