@@ -73,7 +73,25 @@ function Shadows({ shadows }) {
     'Observed / predicted',
     'Restarts / dropped',
   ];
-  return h(TableCard, { title: 'Shadows', heads, rows });
+  const note = timesNote(shadows);
+  return h(
+    TableCard,
+    { title: 'Shadows', heads, rows },
+    note !== '' && h('p', { class: 'hint' }, note),
+  );
+}
+
+/**
+ * Why some have no time to a first token; empty where all have one.
+ * @param {readonly ShadowStatus[]} shadows
+ */
+export function timesNote(shadows) {
+  const without = shadows.filter(
+    ({ parity }) => parity && parity.all.decisions > 0 && parity.all.predicted === 0,
+  );
+  if (without.length === 0) return '';
+  const names = without.map(({ name }) => name).join(', ');
+  return `Times cannot be predicted for ${names}, without approx-prefix-cache-producer in the configuration.`;
 }
 
 /** @param {{ promotion: PromotionStatus }} props */

@@ -20,6 +20,7 @@ const explained = (await ui('explained.js')) as {
   heldText(held: object, nameOf: (id: string) => string): string;
   whyHeld(why: readonly string[]): string;
 };
+const documents = (await ui('documents.js')) as { timesNote(shadows: readonly object[]): string };
 const columns = (await ui('pool-columns.js')) as {
   sortedRows(state: object): readonly { readonly id: string }[];
 };
@@ -277,5 +278,16 @@ it('[O479] the live page says at its top which shadow decides how much, beside t
   );
   expect(health.aboutText({ picker, promoted: { shadow: 'mine.yaml', percent: 20 } })).toBe(
     'pool llama · configuration random · mine.yaml decides 20 %',
+  );
+});
+
+it('[O507] says of which shadows times cannot be predicted', () => {
+  const shadow = (name: string, predicted: number) => ({
+    name,
+    parity: { all: { decisions: 9, predicted } },
+  });
+  expect(documents.timesNote([shadow('a', 9), { name: 'b' }])).toBe('');
+  expect(documents.timesNote([shadow('a', 9), shadow('b', 0), shadow('c', 0)])).toMatch(
+    /^Times cannot be predicted for b, c, without approx-prefix-cache-producer /,
   );
 });
