@@ -36,6 +36,7 @@ it('[O512] doctor names what a picker goes on without, with the page that says w
   const detail = {
     replicaTrouble: 'no connection to NATS',
     schedulerTrouble: 'the scheduler mine is gone',
+    captureTrouble: 'the capture cannot be written',
     hostNameErrors: { nosuch: 'ENOTFOUND', other: 'EAI_AGAIN' },
     kubernetesTroubles: ['pods cannot be watched', 'no such InferencePool'],
   };
@@ -43,6 +44,7 @@ it('[O512] doctor names what a picker goes on without, with the page that says w
   expect(found.map(({ id, what }) => `${id}: ${what}`)).toEqual([
     'replicas-lost: no connection to NATS',
     'scheduler-lost: the scheduler mine is gone',
+    'capture-not-written: the capture cannot be written',
     'host-name-unresolved: nosuch: ENOTFOUND; other: EAI_AGAIN',
     'kubernetes-trouble: pods cannot be watched; no such InferencePool',
   ]);

@@ -47,6 +47,7 @@ function errorsOf(value: unknown): readonly string[] {
 const TROUBLES: readonly (readonly [detail: string, id: string, where: string, mend: string])[] = [
   ['replicaTrouble', 'replicas-lost', 'replicas', 'docs/runbooks.md#pointsman-replicas-lost'],
   ['schedulerTrouble', 'scheduler-lost', 'scheduler', 'docs/runbooks.md#pointsman-scheduler-lost'],
+  ['captureTrouble', 'capture-not-written', 'capture', 'docs/runbooks.md#pointsman-capture-fails'],
   [
     'hostNameErrors',
     'host-name-unresolved',

@@ -72,6 +72,7 @@ export function readiness(parts: ReadinessParts, now: number): Readiness {
     })),
     replicaTrouble: parts.replica?.trouble,
     schedulerTrouble: schedulerTrouble(picker.replacement())[0],
+    captureTrouble: parts.recording?.trouble,
     ...(kubernetes && {
       kubernetesSynced: kubernetes.synced,
       kubernetesAgeMs: kubernetes.ageMs,
