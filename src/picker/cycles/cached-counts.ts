@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { STARTED_AT } from '../../framework/endpoint-attributes.ts';
 import type { EndpointObserver, Usage } from '../../framework/observer.ts';
+import { hasRestarted } from '../pool/has-restarted.ts';
 
 /**
  * Knows which servers count cached tokens in their answers. vLLM (`--enable-prompt-tokens-details`)
@@ -22,8 +22,7 @@ export class CachedCounts implements EndpointObserver {
 
   /** A server that has started again may have other settings. */
   onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
-    const [before, now] = [previous.attribute(STARTED_AT), endpoint.attribute(STARTED_AT)];
-    if (before !== undefined && now !== undefined && before !== now) this.#forget(endpoint);
+    if (hasRestarted(endpoint, previous)) this.#forget(endpoint);
   }
 
   onEndpointRemoved(endpoint: Endpoint): void {

@@ -85,13 +85,15 @@ describe('the approximate prefix index', () => {
     expect(matched(long, request(1, 15_625), a)).toBe(Math.floor(500_000 / 64));
   });
 
-  it('forgets all of an endpoint whose process began anew, and only then', () => {
+  it('[V573] forgets all of an endpoint whose process began anew, and only then', () => {
     const started = (at: number | undefined): Endpoint =>
       (makePool([{ attributes: [[STARTED_AT as never, at]] }]) as readonly [Endpoint])[0];
     const held = index([a]);
     held.onRouted(makeRouted(a, { request: request(1, 30) }));
     held.onEndpointChanged(started(100), started(undefined));
     held.onEndpointChanged(started(100), started(100));
+    // Computed from the age of the process at each scrape, while its clock is set.
+    for (const at of [101, 99, 100.3]) held.onEndpointChanged(started(at), started(100));
     expect(held.size(a)).toBe(30);
     held.onEndpointChanged(started(200), started(100));
     expect(held.size(a)).toBe(0);

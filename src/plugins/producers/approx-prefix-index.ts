@@ -1,6 +1,6 @@
 import { type PrefixMatch, prefixMatchKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { CACHE_CONFIG, ENGINE_COUNT, STARTED_AT } from '../../framework/endpoint-attributes.ts';
+import { CACHE_CONFIG, ENGINE_COUNT } from '../../framework/endpoint-attributes.ts';
 import type { Outcome, PrefixSharing, Routed, Usage } from '../../framework/observer.ts';
 import type { Producer } from '../../framework/plugin.ts';
 import {
@@ -11,6 +11,7 @@ import {
 } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { RecentDemand } from '../../picker/engine-model/recent-demand.ts';
+import { hasRestarted } from '../../picker/pool/has-restarted.ts';
 import { EndpointBlocks } from '../../picker/prefix-index/endpoint-blocks.ts';
 import { largest, PrefixIndex } from '../../picker/prefix-index/prefix-index.ts';
 import { type ApproxPrefixConfig, blocksToMatch, blockTokensOf } from './approx-prefix-config.ts';
@@ -90,8 +91,7 @@ export class ApproxPrefixIndex implements Producer, PrefixSharing {
   }
 
   onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
-    const [before, now] = [previous.attribute(STARTED_AT), endpoint.attribute(STARTED_AT)];
-    if (before !== undefined && now !== undefined && before !== now) {
+    if (hasRestarted(endpoint, previous)) {
       this.forget(endpoint);
       this.#found.forget(endpoint.slot);
     }
