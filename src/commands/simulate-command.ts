@@ -114,16 +114,8 @@ async function run(flags: SimulateFlags): Promise<void> {
   const asking = await askingOf(flags);
   const { trace, plugin: plugins, parallel, json, closedLoop } = flags;
   const jobs = jobsOf(flags, planning, asking);
-  const format = '{value}/{total} simulations, {duration_formatted}';
-  const progress = startProgress({ total: jobs.length, format });
-  let done = 0;
-  const jobResults = await runJobs({
-    source: { ...loadOptions, trace, pool: flags.pool, plugins, closedLoop },
-    jobs,
-    parallel,
-    onResult: () => progress.update(++done),
-  });
-  progress.stop();
+  const source = { ...loadOptions, trace, pool: flags.pool, plugins, closedLoop };
+  const jobResults = await runWithProgress({ source, jobs, parallel });
   // All workers have read the same trace, so this is reported once.
   const reading = jobResults[0]?.trace;
   if (reading !== undefined) writeReading(reading);
@@ -141,6 +133,17 @@ async function run(flags: SimulateFlags): Promise<void> {
   }
   const legend = comparisonLegend(planning.objective);
   process.stdout.write(printable(outcomeText({ reports, results, plan, costUnit }, legend)));
+}
+
+async function runWithProgress(
+  run: Omit<Parameters<typeof runJobs>[0], 'onResult'>,
+): Promise<readonly JobResult[]> {
+  const format = '{value}/{total} simulations, {duration_formatted}';
+  const progress = startProgress({ total: run.jobs.length, format });
+  let done = 0;
+  const results = await runJobs({ ...run, onResult: () => progress.update(++done) });
+  progress.stop();
+  return results;
 }
 
 function outcomeText(

@@ -99,7 +99,7 @@ interface StopParts
   readonly telemetry: Telemetry | undefined;
 }
 
-/** Ends requests first, then what brings the picker news, and at last what tells of it. */
+/** Ends requests first, then what changes the picker, and at last what shows it to others. */
 async function stopServing(parts: StopParts, how: { readonly notice: boolean }): Promise<void> {
   const { drain, election, reload, discovery, replica } = parts;
   parts.serving.detach();

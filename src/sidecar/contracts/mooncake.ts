@@ -30,24 +30,7 @@ export function mooncakeContract(bootstrapPort: number, query: BootstrapQuery): 
     const ranks = await known.of(prefiller, bootstrap, signal);
     const chosen = ranks[randomInt(ranks.length)];
     if (chosen === undefined) throw new Error(`${hostOf(prefiller)} has no ranks`);
-    const transfer = { transfer_id: `xfer-${randomUUID()}` };
-    const prefill = { do_remote_prefill: false, do_remote_decode: true, ...transfer };
-    const decode = {
-      do_remote_prefill: true,
-      do_remote_decode: false,
-      ...transfer,
-      remote_bootstrap_addr: `http://${bootstrap}`,
-      remote_engine_id: chosen.engineId,
-    };
-    const transferOf = (params: object) => ({ kv_transfer_params: JSON.stringify(params) });
-    return {
-      atOnce: true,
-      prefill: {
-        body: cappedToOneToken(body, api, transferOf(prefill)),
-        headers: { [RANK_HEADER]: chosen.rank },
-      },
-      decode: () => ({ body: withTransfer(body, api, transferOf(decode)), headers: {} }),
-    };
+    return legsTo({ bootstrap, rank: chosen }, { body, api });
   }
 
   return {
@@ -57,6 +40,36 @@ export function mooncakeContract(bootstrapPort: number, query: BootstrapQuery): 
     legsOf,
     // An engine that has started again has another id.
     forget: (prefiller) => known.forget(prefiller),
+  };
+}
+
+interface ChosenRank {
+  /** The bootstrap server of the prefilling pod, `host:port`. */
+  readonly bootstrap: string;
+  readonly rank: Rank;
+}
+
+function legsTo(
+  { bootstrap, rank: { rank, engineId } }: ChosenRank,
+  { body, api }: Pick<Asked, 'body' | 'api'>,
+): Legs {
+  const transfer = { transfer_id: `xfer-${randomUUID()}` };
+  const prefill = { do_remote_prefill: false, do_remote_decode: true, ...transfer };
+  const decode = {
+    do_remote_prefill: true,
+    do_remote_decode: false,
+    ...transfer,
+    remote_bootstrap_addr: `http://${bootstrap}`,
+    remote_engine_id: engineId,
+  };
+  const transferOf = (params: object) => ({ kv_transfer_params: JSON.stringify(params) });
+  return {
+    atOnce: true,
+    prefill: {
+      body: cappedToOneToken(body, api, transferOf(prefill)),
+      headers: { [RANK_HEADER]: rank },
+    },
+    decode: () => ({ body: withTransfer(body, api, transferOf(decode)), headers: {} }),
   };
 }
 

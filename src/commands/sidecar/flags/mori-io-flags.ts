@@ -66,11 +66,7 @@ export async function moriIoFrom(
     }
     return { options: undefined, stop: () => undefined };
   }
-  const localHost = flags.moriioLocalPodIp ?? flags.podIp;
-  if (localHost === undefined) {
-    const message = 'needs --moriio-local-pod-ip or $POD_IP: the address that engines write to';
-    throw flagError('--moriio-write-mode', message);
-  }
+  const localHost = localHostOf(flags);
   checkHosts('--moriio-remote-hosts', flags.moriioRemoteHosts, flags);
   checkHosts('--moriio-decode-hosts', flags.moriioDecodeHosts, flags);
   const resolver = new NameResolver();
@@ -94,6 +90,17 @@ export async function moriIoFrom(
       resolver.close();
     },
   };
+}
+
+/** The address that engines write to. */
+function localHostOf({
+  moriioLocalPodIp,
+  podIp,
+}: Pick<MoriIoFlags, 'moriioLocalPodIp'> & { readonly podIp?: string }): string {
+  const host = moriioLocalPodIp ?? podIp;
+  if (host !== undefined) return host;
+  const message = 'needs --moriio-local-pod-ip or $POD_IP: the address that engines write to';
+  throw flagError('--moriio-write-mode', message);
 }
 
 /** What needs no look-up. */
