@@ -3,7 +3,9 @@ import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import { CACHE_CONFIG, LORA } from '../../src/framework/endpoint-attributes.ts';
+import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
+import type { Random } from '../../src/framework/runtime.ts';
 import { type Decision, scoredOf } from '../../src/framework/scheduling.ts';
 import { DecisionRecorder } from '../../src/journal/explain/decision-recorder.ts';
 import { type Explanation, explain } from '../../src/journal/explain/explanation.ts';
@@ -82,27 +84,13 @@ export function recordedPicker(
       source: 'test',
       catalogue: EMBEDDED_CATALOGUE,
     });
-  let result: Decision | undefined;
+  const latest: Latest = { decision: undefined };
   const network = { get: () => Promise.reject(new Error('no network')) };
-  const observer: JournalSubscriber = {
-    onDecision: ({ decision }) => {
-      result = decision;
-    },
-  };
   const decisions = { change: (decision: Decision): Decision => decision };
-  const changed: JournalSubscriber = {
-    onDecision: (event) =>
-      recorder.onDecision({
-        ...event,
-        decision: event.decision && decisions.change(event.decision),
-      }),
-    onRouted: (routed) => recorder.onRouted(routed),
-    onFirstToken: (routed, at) => recorder.onFirstToken(routed, at),
-  };
   const picker = new EndpointPicker({
     plan: planOf(config),
     runtime: { clock, random: seededRandom(1), network },
-    subscribers: [changed, observer],
+    subscribers: [recordingChanged(recorder, decisions), observing(latest)],
   });
   const add = (name: string, zone = 'a'): void =>
     picker.pool.upsert({
@@ -110,24 +98,52 @@ export function recordedPicker(
       address: `${name}:8000`,
       labels: new Map([['zone', zone]]),
     });
-  const seen = (id: string): Seen => {
-    const target = result?.primary.kind === 'picked' ? result.primary.targets : [];
-    const run = result?.profiles.at(-1)?.run;
-    const candidates = run === undefined ? [] : scoredOf(run);
-    return {
-      id,
-      endpoint: target[0]?.endpoint.id ?? '',
-      score: target[0]?.score ?? Number.NaN,
-      candidates: new Map(candidates.map(({ endpoint, score }) => [endpoint.id, score])),
-      targets: target.map(({ endpoint }) => endpoint.id),
-    };
-  };
+  const seen = (id: string): Seen => seenOf(id, latest.decision);
   const explained = (id: string): Explanation | undefined => {
     const found = findDecision(recorder.ring.segments(), id);
     return found && explain(found);
   };
   const adopt = (each: string): void => picker.adopt(planOf(each));
   return { clock, recorder, picker, add, seen, explained, adopt, decisions };
+}
+
+interface Latest {
+  decision: Decision | undefined;
+}
+
+function observing(latest: Latest): JournalSubscriber {
+  return {
+    onDecision: ({ decision }) => {
+      latest.decision = decision;
+    },
+  };
+}
+
+function recordingChanged(
+  recorder: DecisionRecorder,
+  decisions: RecordedPicker['decisions'],
+): JournalSubscriber {
+  return {
+    onDecision: (event) => {
+      const decision = event.decision && decisions.change(event.decision);
+      recorder.onDecision({ ...event, decision });
+    },
+    onRouted: (routed) => recorder.onRouted(routed),
+    onFirstToken: (routed, at) => recorder.onFirstToken(routed, at),
+  };
+}
+
+function seenOf(id: string, decision: Decision | undefined): Seen {
+  const target = decision?.primary.kind === 'picked' ? decision.primary.targets : [];
+  const run = decision?.profiles.at(-1)?.run;
+  const candidates = run === undefined ? [] : scoredOf(run);
+  return {
+    id,
+    endpoint: target[0]?.endpoint.id ?? '',
+    score: target[0]?.score ?? Number.NaN,
+    candidates: new Map(candidates.map(({ endpoint, score }) => [endpoint.id, score])),
+    targets: target.map(({ endpoint }) => endpoint.id),
+  };
 }
 
 /**
@@ -143,8 +159,8 @@ export function drive(
   const { clock, picker, add, seen } = test;
   const random = seededRandom(seed);
   const below = (n: number): number => Math.floor(random.next() * n);
-  const names = Array.from({ length: 12 }, (_, at) => `pod-${at}`);
-  for (const name of names.slice(0, 9)) add(name, random.next() < 0.7 ? 'a' : 'b');
+  const draws = { random, below };
+  for (const name of NAMES.slice(0, 9)) add(name, random.next() < 0.7 ? 'a' : 'b');
   add('pod-0', 'a');
   const open: RoutedRequest[] = [];
   return Array.from({ length: requests }, (_, n) => {
@@ -152,38 +168,55 @@ export function drive(
     const until = clock.now() + below(40);
     clock.setTimer(until - clock.now(), () => undefined);
     while (clock.step(until));
-    const name = names[below(names.length)] as EndpointId;
-    picker.pool.observe(name, {
-      waitingQueueSize: below(6),
-      runningRequests: below(30),
-      kvCacheUsage: random.next(),
-      sampledAt: clock.now(),
-    });
-    if (n % 50 === 20)
-      picker.pool.set(name, CACHE_CONFIG, { blockTokens: 16, blocks: 500 * below(9) + 500 });
-    if (n % 50 === 30) {
-      picker.pool.set(name, LORA, { running: new Set(['m1']), waiting: new Set<string>(), max: 1 });
-    }
-    if (n % 97 === 96 && name !== 'pod-0') picker.pool.remove(name);
-    if (n % 83 === 82) add(name, random.next() < 0.7 ? 'a' : 'b');
-    const blocks = below(40);
-    const family = below(5);
-    const id = `own-${n}`;
-    const request = makeRequest({
-      id,
-      model: `m${below(2)}`,
-      promptTokens: 64 * blocks + below(64),
-      prompt: chainBlockIds(
-        Array.from({ length: blocks }, (_unused, at) => (at < 20 ? family : 100 + n) * 1000 + at),
-        { seedText: 'm', blockTokens: 64 },
-      ),
-      headers: new Map([['x-request-id', `theirs-${n}`]]),
-    });
+    changeEndpoint(test, n, draws);
+    const request = drawnRequest(n, draws);
     const subset = n % 31 === 30 ? { subset: ['pod-0:8000', 'pod-3:8000', 'pod-5:8000'] } : {};
     open.push(picker.route(request, { firstTokenVisible: true, ...subset }));
-    const now = seen(id);
+    const now = seen(request.id);
     if (open.length > 8) open[below(8)]?.firstToken();
     if (open.length > 16) open.shift()?.done(random.next() < 0.05 ? 'failed' : 'completed');
     return now;
+  });
+}
+
+const NAMES = Array.from({ length: 12 }, (_, at) => `pod-${at}`);
+
+interface Draws {
+  readonly random: Random;
+  readonly below: (n: number) => number;
+}
+
+/** One has a new sample, and now and then another cache, an adapter, a successor or none. */
+function changeEndpoint({ clock, picker, add }: RecordedPicker, n: number, draws: Draws): void {
+  const { random, below } = draws;
+  const name = NAMES[below(NAMES.length)] as EndpointId;
+  picker.pool.observe(name, {
+    waitingQueueSize: below(6),
+    runningRequests: below(30),
+    kvCacheUsage: random.next(),
+    sampledAt: clock.now(),
+  });
+  if (n % 50 === 20)
+    picker.pool.set(name, CACHE_CONFIG, { blockTokens: 16, blocks: 500 * below(9) + 500 });
+  if (n % 50 === 30) {
+    picker.pool.set(name, LORA, { running: new Set(['m1']), waiting: new Set<string>(), max: 1 });
+  }
+  if (n % 97 === 96 && name !== 'pod-0') picker.pool.remove(name);
+  if (n % 83 === 82) add(name, random.next() < 0.7 ? 'a' : 'b');
+}
+
+function drawnRequest(n: number, { below }: Draws): InferenceRequest {
+  const blocks = below(40);
+  const family = below(5);
+  const blockIds = Array.from(
+    { length: blocks },
+    (_, at) => (at < 20 ? family : 100 + n) * 1000 + at,
+  );
+  return makeRequest({
+    id: `own-${n}`,
+    model: `m${below(2)}`,
+    promptTokens: 64 * blocks + below(64),
+    prompt: chainBlockIds(blockIds, { seedText: 'm', blockTokens: 64 }),
+    headers: new Map([['x-request-id', `theirs-${n}`]]),
   });
 }

@@ -176,7 +176,6 @@ export const session: FuzzTarget = {
       routes += 1;
     });
     const faults: unknown[] = [];
-    const got = new Map<StreamEvent['kind'], number>();
     const stream = new Session(
       {
         router,
@@ -193,16 +192,7 @@ export const session: FuzzTarget = {
         if (action.kind !== 'half-close') encodeResponse(action);
       },
     );
-    for (let first = true; !script.done; first = false) {
-      const operation = script.byte();
-      if (operation % 16 === 15) for (const ready of waits.splice(0)) ready();
-      else {
-        const event = eventOf(script, operation);
-        got.set(event.kind, (got.get(event.kind) ?? 0) + 1);
-        stream.on(first ? { ...event, protocol } : event);
-      }
-      picking.clock.advanceTo(picking.clock.now() + 1);
-    }
+    const got = play(script, { stream, waits, protocol });
     stream.closed((flags & 4) === 4 ? 'ended' : (flags & 8) === 8 ? 'failed' : 'cancelled');
     for (const ready of waits.splice(0)) ready();
     // Where the end of an answer is not seen, its load is held for as long as it should take.
@@ -214,6 +204,28 @@ export const session: FuzzTarget = {
       .join();
   },
 };
+
+interface Played {
+  readonly stream: Session;
+  readonly waits: Waits;
+  readonly protocol: StreamEvent['protocol'];
+}
+
+/** Gives the session what the script says. Returns how many events of each kind there were. */
+function play(script: Script, { stream, waits, protocol }: Played): Outcome['got'] {
+  const got = new Map<StreamEvent['kind'], number>();
+  for (let first = true; !script.done; first = false) {
+    const operation = script.byte();
+    if (operation % 16 === 15) for (const ready of waits.splice(0)) ready();
+    else {
+      const event = eventOf(script, operation);
+      got.set(event.kind, (got.get(event.kind) ?? 0) + 1);
+      stream.on(first ? { ...event, protocol } : event);
+    }
+    picking.clock.advanceTo(picking.clock.now() + 1);
+  }
+  return got;
+}
 
 interface Outcome {
   readonly actions: readonly StreamAction[];

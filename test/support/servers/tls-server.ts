@@ -1,6 +1,11 @@
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { Registry } from 'prom-client';
-import { endCall, respond, serveMethods } from '../../../src/extproc/server/calls/grpc.ts';
+import {
+  endCall,
+  type Method,
+  respond,
+  serveMethods,
+} from '../../../src/extproc/server/calls/grpc.ts';
 import { Listener } from '../../../src/extproc/server/port/listener.ts';
 import { limitsFor } from '../../../src/extproc/server/port/server-limits.ts';
 import { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
@@ -30,42 +35,18 @@ export interface TlsServer {
 /** A gRPC server with TLS as the flags say; its one method answers a stream byte by byte. */
 export async function startTlsServer(options: Partial<TlsOptions>): Promise<TlsServer> {
   const lines: Line[] = [];
-  const write = (level: string) => (fields: object, message: string) =>
-    void lines.push({ level, message, fields: { ...fields } });
-  const log: Log = {
-    debug: write('debug'),
-    info: write('info'),
-    warn: write('warn'),
-    error: write('error'),
-  };
+  const log = logInto(lines);
   const registry = new Registry();
   const clock = new SimulatedClock({ epoch: Date.now() });
   const parts = { registry, clock, log };
   const tls = await startTls({ insecure: false, certPath: undefined, ...options }, parts);
-  const nothing = (): void => undefined;
-  const onStream = serveMethods(
-    new Map([
-      [
-        '/t/Echo',
-        (stream) => ({
-          data: (piece) => {
-            respond(stream);
-            stream.send([piece], nothing);
-            return true;
-          },
-          ended: () => endCall(stream, 0, ''),
-          closed: nothing,
-        }),
-      ],
-    ]),
-  );
   const listener = new Listener({
     host: '127.0.0.1',
     port: 0,
     tls: tls.credentials,
     limits: { ...limitsFor(2 ** 30), keepaliveTimeMs: 0 },
     clock,
-    onStream,
+    onStream: serveMethods(new Map([['/t/Echo', echo]])),
     onClientFault: tls.onClientFault,
   });
   await listener.listen();
@@ -85,6 +66,27 @@ export async function startTlsServer(options: Partial<TlsOptions>): Promise<TlsS
   const { lastError, invalidity } = tls;
   return { port: listener.port, lines, metric, clock, lastError, invalidity, stop };
 }
+
+function logInto(lines: Line[]): Log {
+  const write = (level: string) => (fields: object, message: string) =>
+    void lines.push({ level, message, fields: { ...fields } });
+  return {
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+  };
+}
+
+const echo: Method = (stream) => ({
+  data: (piece) => {
+    respond(stream);
+    stream.send([piece], () => undefined);
+    return true;
+  },
+  ended: () => endCall(stream, 0, ''),
+  closed: () => undefined,
+});
 
 /**
  * The name in the server's certificate, or the error of the client; with a version in the options
