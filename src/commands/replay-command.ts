@@ -196,7 +196,8 @@ async function writeReport(
   const page = reportPage({
     title: `${basename(trace)} sent to ${targets}${faster}`,
     ...shown,
-    verdict: verdictOf(replays),
+    verdict: verdictOf(replays, 'target'),
+    rowKind: 'target',
     facts: replayFacts(flags, replays),
     drawn: replays.map(({ job, requests, figures }) => ({
       name: job.name,

@@ -98,14 +98,19 @@ describe('pointsman shadow', () => {
     const table = shadowTable([{ ...one, parity: own, dropped: 4000 } as unknown as ShadowStatus]);
     for (const text of ['12,345', '2,000.0 ms', '4,000', 'undecided 3,000', 'itself 2,000'])
       expect(table).toContain(text);
+    const page = parityPage('Shadows', [{ ...one, parity: own } as unknown as ShadowStatus], []);
+    expect(page).toContain('2,000.0');
   });
 
   it('[O507] says why there is no difference of times, and says nothing where there is one', () => {
     const [one] = shadows;
     const without = { ...one, parity: { ...parity, all: { ...all, predicted: 0 } } };
-    const note = 'mine: times cannot be predicted, as its configuration has no approx-prefix-';
+    const note = 'mine: times are predicted only with approx-prefix-cache-producer';
     expect(shadowTable([without as ShadowStatus])).toContain(`\n${note}`);
-    expect(shadowTable(shadows)).not.toContain('cannot be predicted');
+    expect(shadowTable(shadows)).not.toContain('predicted only');
+    expect(parityPage('Shadows', [without as ShadowStatus], [])).toMatch(
+      /decisions; times are predicted only with approx-prefix-cache-producer in /,
+    );
   });
 
   it('[D383] says how often no endpoint scores more than the chosen one', async () => {

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { packageVersion } from '../../files/folders.ts';
 import { grouped } from '../../framework/values/grouped.ts';
 import type { Replayed } from '../../lab/replay/replay-to.ts';
+import { type ServiceObjective, STUDY_OBJECTIVE } from '../../lab/run-summary/service-objective.ts';
 import type { ServerSpec } from '../../lab/simulate/pool-spec.ts';
 import type { JobResult } from '../../lab/simulate/run-job.ts';
 import { rateText, requestsText } from '../../lab/traces/trace.ts';
@@ -31,10 +32,7 @@ export function simulationFacts(
     ['Pool', `${basename(pool)}: ${serversText(servers)}, simulated`],
     ['Configurations', [...new Set(runs.map(({ job }) => job.name))].join(', ')],
     ['Draws', `${seeds}${moved}`],
-    [
-      'Good answer',
-      `first token under ${grouped(ttftMs)} ms, then ${grouped(tpotMs)} ms per token`,
-    ],
+    goodAnswer({ ttftMs, tpotMs }),
     ...originFacts(),
   ];
 }
@@ -60,7 +58,18 @@ export function replayFacts(
     ['Targets', replays.map(({ job }) => `${job.name} (${job.target})`).join(', ')],
     ['Servers that answered', grouped(first?.figures.servers.length ?? 0)],
     ['Draws', '1, one target after another'],
+    goodAnswer(STUDY_OBJECTIVE),
     ...originFacts(),
+  ];
+}
+
+function goodAnswer({
+  ttftMs,
+  tpotMs,
+}: Pick<ServiceObjective, 'ttftMs' | 'tpotMs'>): readonly [name: string, value: string] {
+  return [
+    'Good answer',
+    `first token under ${grouped(ttftMs)} ms, then ${grouped(tpotMs)} ms per token`,
   ];
 }
 

@@ -94,8 +94,7 @@ export function shadowTable(
   return `${all.join('\n')}\n`;
 }
 
-const NO_TIMES =
-  'times cannot be predicted, as its configuration has no approx-prefix-cache-producer';
+const NO_TIMES = 'times are predicted only with approx-prefix-cache-producer';
 
 function isWithoutTimes(parity: ShadowReport | undefined): boolean {
   return parity !== undefined && parity.all.decisions > 0 && parity.all.predicted === 0;

@@ -23,6 +23,9 @@ const COLUMNS: readonly Column[] = [
 
 const HEAD = ['', 'decisions', ...COLUMNS.map(({ head, unit }) => `${head},\n${unit}`)];
 
+/** With a mark at thousands. */
+const TENTHS = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+
 /** Fewer decisions than this give no interval (see PairedGain). */
 const DECISIONS_MIN = 5000;
 
@@ -73,9 +76,11 @@ function headlineOf({ name, parity }: ShadowStatus): string {
   const { all, gain } = parity;
   const agreement = figureText(parityFigures(all).agreement, '%');
   const same = `${name} chooses the same endpoint in ${agreement} % of ${all.decisions.toLocaleString('en')} decisions`;
+  if (all.predicted === 0)
+    return `${same}; times are predicted only with approx-prefix-cache-producer in its configuration.`;
   if (!Number.isFinite(gain.percent)) return `${same}.`;
   const way = gain.percent < 0 ? 'later' : 'sooner';
-  const size = Math.abs(gain.percent).toFixed(1);
+  const size = TENTHS.format(Math.abs(gain.percent));
   const { lowPercent: low, highPercent: high } = gain;
   // What is not known yet is NaN, which JSON turns into null.
   if (!Number.isFinite(low) || !Number.isFinite(high)) {
@@ -92,9 +97,9 @@ function overall({ name, running, parity, restarts, dropped }: ShadowStatus): re
   const own = parity?.ownDecisions ?? 0;
   const notes = [
     ...(running ? [] : ['down']),
-    ...(restarts > 0 ? [`restarts: ${restarts}`] : []),
-    ...(own > 0 ? [`decided by itself: ${own}, not compared`] : []),
-    ...(dropped > 0 ? [`records dropped: ${dropped}`] : []),
+    ...(restarts > 0 ? [`restarts: ${restarts.toLocaleString('en')}`] : []),
+    ...(own > 0 ? [`decided by itself: ${own.toLocaleString('en')}, not compared`] : []),
+    ...(dropped > 0 ? [`records dropped: ${dropped.toLocaleString('en')}`] : []),
   ];
   const label = [name, ...notes].join(', ');
   return parity === undefined ? [label] : row(label, parity.all);
@@ -109,5 +114,5 @@ function row(label: string, parity: Parity): readonly string[] {
 function figureText(value: number | undefined, unit: Column['unit']): string {
   if (value === undefined) return '–';
   if (unit === '× predicted') return value.toFixed(2);
-  return (unit === '%' ? 100 * value : value).toFixed(1);
+  return TENTHS.format(unit === '%' ? 100 * value : value);
 }

@@ -1,4 +1,4 @@
-import { type ConfigReport, DRAWS_MIN } from '../run-summary/compare.ts';
+import { type ConfigReport, DRAWS_MIN, type RowKind } from '../run-summary/compare.ts';
 import type { HitLadder } from '../run-summary/hit-ladder.ts';
 import { comparisonRows } from '../run-summary/render-comparison.ts';
 import type { Verdict } from '../run-summary/verdict.ts';
@@ -24,6 +24,8 @@ export interface ReportInput {
   /** What was run: names and values. */
   readonly facts: Facts;
   readonly reports: readonly ConfigReport[];
+  /** Configurations where it is left out. */
+  readonly rowKind?: RowKind;
   /** The first draw of each configuration, in the same order. */
   readonly drawn: readonly Drawn[];
   readonly ladder: HitLadder | undefined;
@@ -55,18 +57,19 @@ const PLAN_HEAD =
 /** A report of runs as a self-contained HTML page. */
 export function reportPage(input: ReportInput): string {
   const { title, verdict, facts, reports, drawn, ladder, capacity, notes = [] } = input;
+  const { rowKind = 'configuration' } = input;
   return htmlPage(
     title,
     `<p class="verdict">${escaped(verdict.headline)}</p>
 ${verdict.cautions.map((caution) => `<p class="caution"><b>Caution.</b> ${withFlags(escaped(caution))}</p>`).join('\n')}
 ${factBox(facts)}
-<div class="scroll${reports.length > 1 ? ' told' : ''}">${htmlTable(verdictRows(reports, verdict))}</div>
+<div class="scroll${reports.length > 1 ? ' told' : ''}">${htmlTable(verdictRows(reports, verdict, rowKind))}</div>
 <p>${escaped(TABLE_LEGEND)}${(reports[0]?.seeds ?? 1) >= DRAWS_MIN ? ` ${escaped(INTERVAL_LEGEND)}` : ''}</p>
 ${notes.map((note) => `<p>${escaped(note)}</p>`).join('\n')}
 ${legend(drawn)}
 <section>
 ${timeFigures(drawn)}
-${figure('First tokens against further tokens', 'Each mark is one configuration, in its colour and shape of the list above. Further left, first tokens come sooner; further down, answers flow faster. No other configuration is better in both than those on the grey line.', pareto(reports))}
+${figure('First tokens against further tokens', `Each mark is one ${rowKind}, in its colour and shape of the list above. Further left, first tokens come sooner; further down, answers flow faster. No other ${rowKind} is better in both than those on the grey line.`, pareto(reports))}
 ${figure('Requests that wait for their first token', 'How many wait at one time, over the trace. Lower is better; a curve that keeps rising means overload.', waitingOverTime(drawn))}
 </section>
 ${ladder === undefined ? '' : cacheSection(reports, drawn, ladder)}
@@ -83,12 +86,13 @@ const INTERVAL_LEGEND =
 function verdictRows(
   reports: readonly ConfigReport[],
   { rows }: Verdict,
+  rowKind: RowKind,
 ): readonly (readonly string[])[] {
   const [, ...figures] = comparisonRows(reports);
   const compared = reports.length > 1;
   const head = compared ? [`first token, against\n${reports[0]?.name ?? ''}`] : [];
   return [
-    ['configuration', ...head, ...COMPARISON_HEAD],
+    [rowKind, ...head, ...COMPARISON_HEAD],
     ...figures.map(([name = '', ...cells], at) => [
       name,
       ...(compared ? [rows[at] ?? ''] : []),

@@ -7,6 +7,9 @@ export interface Run {
   readonly summary: SimulationSummary;
 }
 
+/** What the rows of a comparison are: simulated configurations or live targets. */
+export type RowKind = 'configuration' | 'target';
+
 /** A 95 % interval of fewer draws depends on too few values. */
 export const DRAWS_MIN = 5;
 

@@ -1,6 +1,6 @@
 import { grouped } from '../../framework/values/grouped.ts';
 import { tableWithin } from '../../framework/values/text-table.ts';
-import { type ConfigReport, DRAWS_MIN, type Figure } from './compare.ts';
+import { type ConfigReport, DRAWS_MIN, type Figure, type RowKind } from './compare.ts';
 import type { ServiceObjective } from './service-objective.ts';
 
 const milliseconds = (value: number): string =>
@@ -29,13 +29,13 @@ const COLUMNS: readonly { head: string; figure: Figure; format: (value: number) 
 export function renderComparison(
   reports: readonly ConfigReport[],
   columns = 80,
-  rowsAre: 'config' | 'target' = 'config',
+  rowKind: RowKind = 'configuration',
 ): string {
   const draws = reports[0]?.seeds ?? 0;
   // The difference is that of the first figure, and stands beside it.
   const isAlone = reports.length === 1;
   const rows = comparisonRows(reports).map(([name = '', first = '', ...others], at) => [
-    at === 0 ? rowsAre : name,
+    at === 0 && rowKind === 'target' ? rowKind : name,
     first,
     ...(isAlone ? [] : others.slice(-1)),
     ...others.slice(0, -1),

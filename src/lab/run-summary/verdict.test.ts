@@ -63,6 +63,18 @@ describe('[O40] the verdict of a report', () => {
     );
   });
 
+  it('[O519] speaks of targets where these were sent requests, and names no option that replay has not', () => {
+    const close = [...runs('a', [200]), ...runs('b', [150])];
+    const [caution = ''] = verdictOf(close, 'target').cautions;
+    expect(caution).toMatch(/^There is one draw.*: send the trace several times/);
+    expect(caution).not.toContain('--seeds');
+    const failing = [...runs('a', [200], { failed: 3 }), ...runs('b', [150], { failed: 3 })];
+    expect(verdictOf(failing, 'target').headline).toMatch(/ fail with each target\.$/);
+    expect(verdictOf(runs('a', [Number.NaN]), 'target').headline).toBe(
+      'No target has answered a request.',
+    );
+  });
+
   it('[O215] never says that something may be more than 100 % sooner', () => {
     const wide = [
       ...runs('slow', [3000, 5900, 4400, 4000, 4300]),

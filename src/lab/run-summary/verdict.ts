@@ -1,4 +1,11 @@
-import { type ConfigReport, compare, DRAWS_MIN, type Estimate, type Run } from './compare.ts';
+import {
+  type ConfigReport,
+  compare,
+  DRAWS_MIN,
+  type Estimate,
+  type RowKind,
+  type Run,
+} from './compare.ts';
 
 /** What a comparison says in words, and how sure it is. */
 export interface Verdict {
@@ -13,20 +20,20 @@ export interface Verdict {
 const INTERVAL = '95 % interval';
 
 /** The verdict of runs by their mean time to first token. */
-export function verdictOf(runs: readonly Run[]): Verdict {
+export function verdictOf(runs: readonly Run[], rowKind: RowKind = 'configuration'): Verdict {
   const reports = compare(runs);
   const best = soonest(reports);
   const headline =
     best === undefined
-      ? 'No configuration has answered a request.'
+      ? `No ${rowKind} has answered a request.`
       : [
-          mainSentence(runs, reports, best),
+          mainSentence(runs, reports, best, rowKind),
           ...againstMeasure(runs, reports, best),
-          ...drawbacks(runs, reports, best),
+          ...drawbacks(runs, reports, best, rowKind),
         ].join(' ');
   return {
     headline,
-    cautions: cautionsOf(reports),
+    cautions: cautionsOf(reports, rowKind),
     rows: reports.map((each) => row(each, reports)),
   };
 }
@@ -43,6 +50,7 @@ function mainSentence(
   runs: readonly Run[],
   reports: readonly ConfigReport[],
   best: ConfigReport,
+  rowKind: RowKind,
 ): string {
   const { mean, plusMinus } = best.figures.ttftMeanMs;
   const after = `${milliseconds(mean)} on average`;
@@ -68,7 +76,7 @@ function mainSentence(
   }
   const range = rangeText({ ...later, mean: -later.mean }, 1);
   if (!isClear(later)) {
-    return `No configuration is clearly soonest: ${best.name} gives the first token after ${after}, ${next.name} after ${milliseconds(next.figures.ttftMeanMs.mean)}, which may be chance (${INTERVAL} of the difference: ${range}, ${best.seeds} draws).`;
+    return `No ${rowKind} is clearly soonest: ${best.name} gives the first token after ${after}, ${next.name} after ${milliseconds(next.figures.ttftMeanMs.mean)}, which may be chance (${INTERVAL} of the difference: ${range}, ${best.seeds} draws).`;
   }
   return `${best.name} gives the first token soonest, after ${after}: ${sooner} (${INTERVAL}: ${range}, ${best.seeds} draws).`;
 }
@@ -105,6 +113,7 @@ function drawbacks(
   runs: readonly Run[],
   reports: readonly ConfigReport[],
   best: ConfigReport,
+  rowKind: RowKind,
 ): readonly string[] {
   const { goodput, failed } = best.figures;
   const [better] = reports.toSorted((a, b) => b.figures.goodput.mean - a.figures.goodput.mean);
@@ -115,29 +124,38 @@ function drawbacks(
           `But ${better.name} has more good answers: ${percent(better.figures.goodput.mean)} against ${percent(goodput.mean)}.`,
         ]
       : []),
-    ...(Math.round(failed.mean) > 0 ? [failures(reports, best, requests)] : []),
+    ...(Math.round(failed.mean) > 0 ? [failures(reports, best, requests, rowKind)] : []),
   ];
 }
 
 /** How many requests fail with the soonest configuration, and whether another has fewer of them. */
-function failures(reports: readonly ConfigReport[], best: ConfigReport, requests: number): string {
+function failures(
+  reports: readonly ConfigReport[],
+  best: ConfigReport,
+  requests: number,
+  rowKind: RowKind,
+): string {
   const failed = ({ figures }: ConfigReport): number => Math.round(figures.failed.mean);
   const fails = failed(best);
   const [fewest = best] = reports.toSorted((a, b) => failed(a) - failed(b));
   const areEqual = reports.length > 1 && reports.every((each) => failed(each) === fails);
-  const whose = areEqual ? 'each configuration' : best.name;
+  const whose = areEqual ? `each ${rowKind}` : best.name;
   const fewer = failed(fewest) < fails ? `, ${count(failed(fewest))} with ${fewest.name}` : '';
   return `${count(fails)} of ${count(requests)} requests ${fails === 1 ? 'fails' : 'fail'} with ${whose}${fewer}.`;
 }
 
-function cautionsOf(reports: readonly ConfigReport[]): readonly string[] {
+/** What makes more draws: a trace is sent to a live target once in a run. */
+const MORE_DRAWS: Readonly<Record<RowKind, string>> = {
+  configuration: `use at least ${DRAWS_MIN} (--seeds ${DRAWS_MIN})`,
+  target: 'send the trace several times, to see how much the figures differ',
+};
+
+function cautionsOf(reports: readonly ConfigReport[], rowKind: RowKind): readonly string[] {
   const draws = reports[0]?.seeds ?? 0;
   if (draws === 0 || draws >= DRAWS_MIN) return [];
   const number = draws === 1 ? 'There is one draw' : `There are only ${draws} draws`;
   const what = reports.length === 1 ? 'the figures' : 'differences';
-  return [
-    `${number}, so ${what} may be chance and no interval is given: use at least ${DRAWS_MIN} (--seeds ${DRAWS_MIN}).`,
-  ];
+  return [`${number}, so ${what} may be chance and no interval is given: ${MORE_DRAWS[rowKind]}.`];
 }
 
 function row(report: ConfigReport, reports: readonly ConfigReport[]): string {
