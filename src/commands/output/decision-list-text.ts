@@ -4,7 +4,7 @@ import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
 import type { RefusedRequest } from '../../journal/explain/last-refusals.ts';
 import type { DecisionLine, DecisionList } from '../../serve/admin/decision-documents.ts';
 import { namesOf } from './endpoint-names.ts';
-import { fittingColumns, GAP, leftOutNote } from './fitting-columns.ts';
+import { brokenAtWords, fittingColumns, GAP, leftOutNote } from './fitting-columns.ts';
 import { ending, NAME_CHARS_MIN } from './top-pool.ts';
 
 const HEAD = ['request', 'age', 'endpoint', 'model', 'tokens', 'predicted', 'observed', 'waited'];
@@ -63,7 +63,8 @@ export function decisionListText(list: DecisionList, columns: number): string {
       .join(GAP)
       .trimEnd(),
   );
-  return `${[...lines, ...leftOutNote(HEAD, shown), ...LIST_NOTE].join('\n')}\n`;
+  const notes = leftOutNote(HEAD, shown).flatMap((note) => brokenAtWords(note, columns));
+  return `${[...lines, ...notes, ...LIST_NOTE].join('\n')}\n`;
 }
 
 function cellsOf(line: Line, nowMs: number, nameOf: (id: string) => string): readonly string[] {

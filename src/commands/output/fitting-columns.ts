@@ -33,6 +33,20 @@ export function leftOutNote(
   return leftOut === '' ? [] : [`in a wider terminal also: ${leftOut}`];
 }
 
+/** A sentence in lines that fit into `columnsMax` characters, broken between words. */
+export function brokenAtWords(sentence: string, columnsMax: number): readonly string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of sentence.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (longer.length > columnsMax && line !== '') {
+      lines.push(line);
+      line = `${GAP}${word}`;
+    } else line = longer;
+  }
+  return [...lines, line];
+}
+
 /** Characters of a line of the terminal; without a bound in a pipe, or where it does not say. */
 export function stdoutColumns(): number {
   return process.stdout.columns || Number.POSITIVE_INFINITY;

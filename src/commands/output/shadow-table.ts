@@ -4,7 +4,7 @@ import { explainedText } from '../../shadow/explained-decisions.ts';
 import type { Parity } from '../../shadow/parity.ts';
 import { parityFigures } from '../../shadow/parity-figures.ts';
 import type { ShadowReport, ShadowStatus } from '../../shadow/start-shadow.ts';
-import { fittingColumns, GAP, leftOutNote } from './fitting-columns.ts';
+import { brokenAtWords, fittingColumns, GAP, leftOutNote } from './fitting-columns.ts';
 
 /** A column beside the names of shadows. */
 interface Column {
@@ -90,7 +90,10 @@ export function shadowTable(
     ...(parity?.explained === undefined ? [] : [`${name}: ${explainedText(parity.explained)}`]),
     ...(isWithoutTimes(parity) ? [`${name}: ${NO_TIMES}`] : []),
   ]);
-  const all = [...table, ...notes, ...leftOutNote(SHADOW_HEADS, shown), TABLE_NOTE];
+  const broken = [...notes, ...leftOutNote(SHADOW_HEADS, shown)].flatMap((note) =>
+    brokenAtWords(note, columnsMax),
+  );
+  const all = [...table, ...broken, TABLE_NOTE];
   return `${all.join('\n')}\n`;
 }
 
