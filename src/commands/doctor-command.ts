@@ -8,6 +8,7 @@ import { readSetup } from '../doctor/envoy-setup.ts';
 import { type Finding, findingsText } from '../doctor/finding.ts';
 import { EARLY_PICK_BYTES } from '../extproc/session/session-rules.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
+import { countOf } from '../framework/values/grouped.ts';
 import { adminTokenIn, adminTokenOption, PICKER_HERE } from './admin-client/ask-picker.ts';
 import { CommandFailure } from './admin-client/command-errors.ts';
 import { accessFindings } from './doctor/doctor-access.ts';
@@ -203,7 +204,7 @@ async function askPickerState(
     throw new CommandFailure(`${address} is no picker: ${endpoints.text.slice(0, 200)}`);
   }
   return {
-    about: `picker at ${address} with ${described.length} endpoint${described.length === 1 ? '' : 's'}`,
+    about: `picker at ${address} with ${countOf(described.length, 'endpoint')}`,
     picker: { at: address, ready: { status, text }, endpoints: described },
     certificates: pickerCertificates(address, metrics.text),
     clocks: clockOf(`picker at ${address}`, endpoints),

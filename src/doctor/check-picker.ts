@@ -80,7 +80,7 @@ function lostPool(endpoints: readonly DescribedEndpoint[]): Finding {
   return {
     severity: 'error',
     id: 'pool-unreachable',
-    where: `${endpoints.length} of ${endpoints.length} endpoints`,
+    where: shareOf(endpoints, endpoints),
     what: `none can be reached, so that every request is likely to fail: ${listed(endpoints, NAMES_SHOWN_OF_ALL)}.`,
     mend: 'Start the model servers, or correct their addresses and ports, --scrape-scheme and the network policy; see docs/troubleshooting.md#every-request-fails-with-503.',
   };
@@ -99,7 +99,7 @@ function group(
     {
       severity,
       id,
-      where: `${found.length} of ${all.length} endpoints`,
+      where: shareOf(found, all),
       what: `${what}: ${listed(found, most)}.`,
       mend:
         id === 'endpoint-ejected'
@@ -109,11 +109,15 @@ function group(
   ];
 }
 
+function shareOf(found: readonly unknown[], all: readonly unknown[]): string {
+  return `${found.length.toLocaleString('en')} of ${all.length.toLocaleString('en')} endpoints`;
+}
+
 /** Endpoints with what is wrong with each, `most` of them. */
 function listed(endpoints: readonly DescribedEndpoint[], most: number): string {
   const shown = endpoints.slice(0, most).map((each) => `${each.address} (${reasonOf(each)})`);
   const more = endpoints.length - shown.length;
-  return `${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+  return `${shown.join(', ')}${more === 0 ? '' : ` and ${more.toLocaleString('en')} more`}`;
 }
 
 function reasonOf({ ejected, metricsAgeMs, scrapes }: DescribedEndpoint): string {

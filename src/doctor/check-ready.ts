@@ -43,7 +43,10 @@ function errorsOf(value: unknown): readonly string[] {
   });
 }
 
-/** Troubles of a running picker by what `detail` of `/readyz` calls them, with the runbook of each. */
+/**
+ * Troubles of a running picker by what `detail` of `/readyz` calls them, with the page about each.
+ * A late event loop is not among them: it passes, and has an alert.
+ */
 const TROUBLES: readonly (readonly [detail: string, id: string, where: string, mend: string])[] = [
   ['replicaTrouble', 'replicas-lost', 'replicas', 'docs/runbooks.md#pointsman-replicas-lost'],
   ['schedulerTrouble', 'scheduler-lost', 'scheduler', 'docs/runbooks.md#pointsman-scheduler-lost'],

@@ -70,6 +70,11 @@ describe('[O53] what the doctor finds in a running set-up', () => {
     expect(findings[0]?.what).toContain('10.0.0.9:8000 (9.0 s old, unreachable: connect ECONN');
     expect(findings[0]?.what).toMatch(/ and 2 more\.$/);
     expect(findings[0]?.what.length).toBeLessThan(5000);
+    // [O502] Thousands are marked.
+    const large = Array.from({ length: 1200 }, () => lost[0] ?? endpoint({}));
+    const [many] = checkPicker({ ready: READY, endpoints: [...large, endpoint({})] });
+    expect(many?.where).toBe('1,200 of 1,201 endpoints');
+    expect(many?.what).toMatch(/ and 1,197 more\.$/);
     // One that answers is enough, and so are metrics that are only read seldom.
     const rest = checkPicker({ ready: READY, endpoints: [...lost, endpoint({})] });
     expect(idsOf(rest)).toEqual(['warning metrics-old']);
