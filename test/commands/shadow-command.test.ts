@@ -81,12 +81,12 @@ describe('pointsman shadow', () => {
     );
   });
 
-  it('[O260] leaves columns out that a narrow terminal has no room for, and names them', () => {
+  it('[O260] [O520] leaves columns out that a narrow terminal has no room for, and names them', () => {
     const lines = shadowTable(shadows, 80).split('\n');
     const [heads = '', , ...notes] = lines;
     const note = notes.join(' ').replaceAll(/ +/g, ' ');
     expect(heads).toMatch(/^shadow {2}decisions {2}same endpoint .*TTFT difference/);
-    // [O520] Notes are broken between words.
+    // Notes are broken between words.
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
     expect(note).toMatch(
       /^in a wider terminal also: .*observed\/predicted, restarts, dropped TTFT d/,
