@@ -3,6 +3,7 @@ import { RoutingError } from '../../framework/error.ts';
 import type { Destination, HeldSum, RouteOptions } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { Decision, ProfileResult, SchedulingContext } from '../../framework/scheduling.ts';
+import { countOf } from '../../framework/values/grouped.ts';
 import type { Generation } from '../cores/active-cores.ts';
 import type { DecisionEvent, Expectation } from '../events/journal.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
@@ -128,7 +129,7 @@ export function noCandidates(
   const why =
     subset === undefined || pooled === 0
       ? 'the pool has no endpoint'
-      : `none of the pool's ${pooled} endpoints is in the subset the proxy allows (${subset.length} entries)`;
+      : `none of the pool's ${countOf(pooled, 'endpoint')} is in the subset the proxy allows (${subset.length} entries)`;
   return new RoutingError('no-endpoints', `${NO_ENDPOINT}${why}`);
 }
 
@@ -142,7 +143,7 @@ export function primaryOf({ primary }: Decision, candidates: number): Endpoint {
   if (primary.kind === 'exhausted' && primary.screened === true) {
     throw new RoutingError(
       'no-endpoints',
-      `${NO_ENDPOINT}screening left none of ${candidates} endpoints`,
+      `${NO_ENDPOINT}screening left none of ${countOf(candidates, 'endpoint')}`,
     );
   }
   if (primary.kind === 'exhausted' && primary.refusedBy !== undefined) {
@@ -150,6 +151,6 @@ export function primaryOf({ primary }: Decision, candidates: number): Endpoint {
   }
   throw new RoutingError(
     'saturated',
-    `the filters of profile ${primary.profile} left none of ${candidates} endpoints for this request`,
+    `the filters of profile ${primary.profile} left none of ${countOf(candidates, 'endpoint')} for this request`,
   );
 }
