@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -48,6 +48,8 @@ function nodeFault(): string | undefined {
   );
 }
 
+const COMPILE_SOURCES = join(import.meta.dirname, 'support/programs/compile-sources.ts');
+
 interface Ended {
   readonly exitCode: number;
   readonly stopped: boolean;
@@ -58,6 +60,9 @@ function runVitest(args: readonly string[], long: boolean, folder: string): Prom
     dirname(createRequire(import.meta.url).resolve('vitest/package.json')),
     'vitest.mjs',
   );
+  // The same modules are loaded by each process and each thread that a test starts.
+  const compiled = { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') };
+  spawnSync(process.execPath, [COMPILE_SOURCES], { stdio: 'inherit', env: compiled });
   // The tests and what they start leave their files here, and the folder goes away after the run.
   const scratch = join(folder, 'tmp');
   mkdirSync(scratch);
@@ -65,13 +70,11 @@ function runVitest(args: readonly string[], long: boolean, folder: string): Prom
     cwd: root,
     stdio: 'inherit',
     env: {
-      ...process.env,
+      ...compiled,
       POINTSMAN_LONG_TESTS: long ? '1' : '0',
       POINTSMAN_TEST_REPORTS: folder,
       TMPDIR: scratch,
       POINTSMAN_PROGRAM: PROGRAM,
-      // The same modules are loaded by each process that a test starts.
-      NODE_COMPILE_CACHE: join(folder, 'compiled'),
     },
   });
   // Whatever ends this process ends the tests, too.
