@@ -78,26 +78,37 @@ function* wholeLines(
   file: string,
   events: ReadEvents,
 ): Generator<Buffer, void> {
-  let open = Buffer.alloc(0);
+  // Of a line whose end has not come. It is joined once, however many they are.
+  let open: Buffer[] = [];
+  let openBytes = 0;
   let ended = 0;
   for (const piece of pieces) {
-    const bytes = open.length === 0 ? piece : Buffer.concat([open, piece]);
-    const end = bytes.lastIndexOf(NEWLINE) + 1;
-    if (end > 0) yield bytes.subarray(0, end);
-    ended += end;
-    open = bytes.subarray(end) as Buffer<ArrayBuffer>;
-    if (open.length <= LINE_BYTES_MAX) continue;
+    const end = piece.lastIndexOf(NEWLINE) + 1;
+    if (end > 0) {
+      yield joined(open, piece.subarray(0, end));
+      ended += openBytes + end;
+      open = [];
+      openBytes = 0;
+    }
+    open.push(piece.subarray(end));
+    openBytes += piece.length - end;
+    if (openBytes <= LINE_BYTES_MAX) continue;
     const message = `a line has more than the ${LINE_BYTES_MAX} bytes of a record`;
     throw new ConfigError(file, [{ path: `byte ${ended}`, message }]);
   }
-  if (open.length === 0) return;
-  if (isRecord(open.toString('utf8'))) {
-    yield open;
+  if (openBytes === 0) return;
+  const last = Buffer.concat(open);
+  if (isRecord(last.toString('utf8'))) {
+    yield last;
     return;
   }
   const message = 'the last line is cut off';
   const error = new ConfigError(file, [{ path: `byte ${ended}`, message }]);
   events.onCut({ error, warning: `${file}: ${message} and left out` });
+}
+
+function joined(open: readonly Buffer[], end: Buffer): Buffer {
+  return open.every(({ length }) => length === 0) ? end : Buffer.concat([...open, end]);
 }
 
 function isRecord(line: string): boolean {
