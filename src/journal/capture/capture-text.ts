@@ -78,7 +78,7 @@ function* wholeLines(
   file: string,
   events: ReadEvents,
 ): Generator<Buffer, void> {
-  // The pieces of a line whose end has not come. It is joined once, however many they are.
+  // The pieces of a line whose end has not come. They are joined once, however many there are.
   let open: Buffer[] = [];
   let openBytes = 0;
   let ended = 0;
