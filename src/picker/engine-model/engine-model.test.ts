@@ -76,6 +76,24 @@ describe('EngineModel', () => {
     expect(new EngineModel().stepTime(endpoint)).toEqual(PRIOR_STEP_TIME);
   });
 
+  it('[Q382] finds slow endpoints within a few first tokens where no other prompt was pending', () => {
+    const pool = makePool([{}, {}, {}, {}]);
+    const random = seededRandom(5);
+    const model = new EngineModel();
+    for (let n = 0; n < 4; n++) {
+      pool.forEach((endpoint, index) => {
+        const promptTokens = Math.round(500 + 4000 * random.next());
+        const prompt = { promptTokens, uncachedTokens: promptTokens };
+        const idle = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
+        const ttftMs = (index < 2 ? 1 : 3) * predictedTtftMs(idle, prompt);
+        const routed = makeRouted(endpoint, { request: makeRequest({ promptTokens }), load: idle });
+        model.onFirstToken(routed, routed.at + ttftMs * (0.9 + 0.2 * random.next()));
+      });
+    }
+    const [fast, , slow] = pool.map((endpoint) => model.stepTime(endpoint).perPrefillTokenMs);
+    expect((slow ?? 0) / (fast ?? 0)).toBeGreaterThan(2);
+  });
+
   it('predicts first tokens within a tenth after some hundred of them', () => {
     const pool = makePool([{}, {}, {}]);
     const model = new EngineModel();

@@ -103,7 +103,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
 
   onFirstToken(routed: Routed, at: Millis): void {
     if (mayWaitForResources(routed, this.adapters)) return;
-    const { endpoint, prefill } = routed;
+    const { endpoint, prefill, load } = routed;
     if (prefill !== undefined) {
       this.#prefill.onFirstToken(routed, prefill, at);
       this.#answered();
@@ -113,7 +113,9 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     const ratio = this.#ratios.ratio(endpoint.slot);
     const ttftMs = at - routed.at;
     const predictedMs = predictMs(features, this.#coefficients);
-    this.#ratios.observe(endpoint.slot, { features, observedMs: ttftMs, predictedMs });
+    // Behind other prompts it would share what is mistaken in their times.
+    const alone = load.pendingPrefillTokens === 0;
+    this.#ratios.observe(endpoint.slot, { features, observedMs: ttftMs, predictedMs, alone });
     // Divided by the endpoint's own ratio, the time says something about the pool.
     const value = ttftMs / ratio;
     this.#prefill.onOwnFirstToken(routed, value);

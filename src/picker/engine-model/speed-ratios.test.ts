@@ -39,6 +39,33 @@ describe('SpeedRatios', () => {
     expect(ratios.ratio(2) / ratios.ratio(0)).toBeLessThan(2.3);
   });
 
+  it('[Q382] tells slow endpoints apart sooner by answers that waited for nobody', () => {
+    const after = (alone: boolean): number => {
+      const random = seededRandom(1);
+      const ratios = new SpeedRatios(asPredicted);
+      for (let n = 0; n < 6; n++) {
+        [1, 1, 2, 2].forEach((factor, slot) => {
+          const observedMs = factor * 100 * Math.exp(random.next() - 0.5);
+          ratios.observe(slot, { ...answer(observedMs), alone });
+        });
+        ratios.update();
+      }
+      return ratios.ratio(2) / ratios.ratio(0);
+    };
+    expect(after(false)).toBe(1);
+    expect(after(true)).toBeGreaterThan(1.4);
+  });
+
+  it('[Q383] takes a first answer that was a third slower for chance', () => {
+    const ratios = new SpeedRatios(asPredicted);
+    for (const slot of [0, 1, 2, 3]) {
+      ratios.observe(slot, { ...answer(slot === 3 ? 135 : 100), alone: true });
+    }
+    ratios.update();
+    expect(ratios.ratio(3)).toBe(1);
+    expect(ratios.ratio(0)).toBe(1);
+  });
+
   it('gives an endpoint without answers the ratio of the pool', () => {
     const ratios = observed([3, 3, 3], 100);
     expect(ratios.ratio(7)).toBeCloseTo(ratios.ratio(0), 6);

@@ -1,10 +1,21 @@
-/** Errors of successive answers are correlated: this many count as one independent observation. */
+/**
+ * Errors of successive answers are correlated: this many count as one independent observation, and
+ * fewer where no other prompt was pending, because they do not wait for the same prompts.
+ */
 const ANSWERS_PER_OBSERVATION = 5;
+const ALONE_PER_OBSERVATION = 2;
+/**
+ * The variance of answers until some have shown it, and how many answers it counts as: about that
+ * of a first token of 100 ms by `noiseMs`.
+ */
+const WITHIN_PRIOR = 0.12;
+const WITHIN_PRIOR_ANSWERS = 5;
 /**
  * About this many answers of an endpoint are remembered. One that gets none is forgotten after this
  * many answers of each endpoint.
  */
 const MEMORY_ANSWERS = 200;
+const OBSERVATIONS_MAX = MEMORY_ANSWERS / ANSWERS_PER_OBSERVATION;
 /** Larger ratios are cut off, so that single slow answers do not dominate. */
 const LOG_RATIO_MAX = Math.log(4);
 /** A spread between endpoints is real beyond so many standard deviations of what chance gives. */
@@ -16,6 +27,8 @@ const WEIGHT_MIN = 1e-6;
 interface SlotRecord {
   /** How many answers there are, after fading. */
   answers: number;
+  /** How many independent observations they count as. */
+  observations: number;
   /** Means of the observed time, and of each feature, relative to what was predicted then. */
   observed: number;
   readonly features: number[];
@@ -28,6 +41,8 @@ interface TimedAnswer {
   readonly features: readonly number[];
   readonly observedMs: number;
   readonly predictedMs: number;
+  /** Whether no other prompt was pending there when it was sent; false if left out. */
+  readonly alone?: boolean;
 }
 
 /**
@@ -44,8 +59,9 @@ export class SpeedRatios {
   #grandMean = 0;
   /** Variance between endpoints beyond what chance explains. */
   #between = 0;
-  /** Variance of the answers of one endpoint. */
-  #within = 0;
+  /** Variance of the answers of one endpoint, and how many answers it is from. */
+  #within = WITHIN_PRIOR;
+  #compared = WITHIN_PRIOR_ANSWERS;
   #answers = 0;
   #answersAtUpdate = 0;
 
@@ -71,12 +87,13 @@ export class SpeedRatios {
     return Math.exp(trust * (record.mean - this.#grandMean));
   }
 
-  observe(slot: number, { features, observedMs, predictedMs }: TimedAnswer): void {
+  observe(slot: number, { features, observedMs, predictedMs, alone }: TimedAnswer): void {
     const unit = Math.max(predictedMs, 1e-3);
     const log = Math.log(Math.max(observedMs, 1e-3) / unit);
     const limited = Math.max(-LOG_RATIO_MAX, Math.min(LOG_RATIO_MAX, log));
     const record = this.#records.get(slot) ?? {
       answers: 0,
+      observations: 0,
       observed: 0,
       features: features.map(() => 0),
       mean: limited,
@@ -84,15 +101,19 @@ export class SpeedRatios {
     this.#records.set(slot, record);
     this.#answers += 1;
     record.answers = Math.min(MEMORY_ANSWERS, record.answers + 1);
+    const perObservation = alone === true ? ALONE_PER_OBSERVATION : ANSWERS_PER_OBSERVATION;
+    record.observations = Math.min(OBSERVATIONS_MAX, record.observations + 1 / perObservation);
     const weight = 1 / record.answers;
     record.observed += weight * (Math.exp(limited) - record.observed);
     for (let index = 0; index < features.length; index++) {
       const mean = record.features[index] as number;
       record.features[index] = mean + weight * ((features[index] as number) / unit - mean);
     }
+    // The first answer is its own mean, and shows nothing of how far answers lie apart.
+    if (record.answers === 1) return;
     const residual = limited - record.mean;
-    const memory = Math.min(this.#answers, MEMORY_ANSWERS * this.#records.size);
-    this.#within += (residual * residual - this.#within) / memory;
+    this.#compared = Math.min(this.#compared + 1, MEMORY_ANSWERS * this.#records.size);
+    this.#within += ((1 - weight) * residual * residual - this.#within) / this.#compared;
   }
 
   forget(slot: number): void {
@@ -113,6 +134,7 @@ export class SpeedRatios {
     let [weights, squares, sum] = [0, 0, 0];
     for (const record of this.#records.values()) {
       record.answers = Math.max(WEIGHT_MIN, kept * record.answers);
+      record.observations = Math.max(WEIGHT_MIN, kept * record.observations);
       record.mean = Math.log(record.observed / Math.max(this.#predict(record.features), 1e-3));
       const weight = 1 / this.#chanceOf(record);
       weights += weight;
@@ -143,8 +165,8 @@ export class SpeedRatios {
     return sum / weights;
   }
 
-  /** The variance that chance alone gives a mean of so many answers. */
-  #chanceOf({ answers }: SlotRecord): number {
-    return ((this.#within + Number.EPSILON) * ANSWERS_PER_OBSERVATION) / answers;
+  /** The variance that chance alone gives a mean of so many observations. */
+  #chanceOf({ observations }: SlotRecord): number {
+    return (this.#within + Number.EPSILON) / observations;
   }
 }
