@@ -101,7 +101,14 @@ export async function typeErrors(
     };
     writeFileSync(join(home, 'tsconfig.json'), JSON.stringify(options));
     const tsc = fileURLToPath(import.meta.resolve('typescript/package.json'));
-    const args = [join(dirname(tsc), 'bin/tsc'), '-p', home, '--pretty', 'false'];
+    const args = [
+      join(dirname(tsc), 'bin/tsc'),
+      '-p',
+      home,
+      '--pretty',
+      'false',
+      '--singleThreaded',
+    ];
     const complaints = await complaintsOf(args, home);
     return complaints.map((line) => named(line, blocks));
   } finally {
