@@ -36,8 +36,18 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/** The path of a real Envoy. Where there is none: undefined with a message, or in CI an error. */
-export async function envoyBinary(): Promise<string | undefined> {
+let envoy: Promise<string | undefined> | undefined;
+
+/**
+ * The path of a real Envoy, asked for once in a process, which runs it to see whether it works.
+ * Where there is none: undefined with a message, or in CI an error.
+ */
+export function envoyBinary(): Promise<string | undefined> {
+  envoy ??= findEnvoy();
+  return envoy;
+}
+
+async function findEnvoy(): Promise<string | undefined> {
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const fetched = await fetchEnvoy({ log });
   if ('path' in fetched) return fetched.path;
