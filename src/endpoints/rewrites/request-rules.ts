@@ -7,6 +7,7 @@ export class RequestRules {
   #priorities: ReadonlyMap<string, number> = new Map();
   #rules: readonly ModelRewriteRule[] = [];
   #rewrites = new ModelRewrites([]);
+  #models: ReadonlySet<string> = new Set();
   #onChange: () => void = () => undefined;
 
   constructor(random: Random) {
@@ -22,6 +23,9 @@ export class RequestRules {
   setRewrites(rules: readonly ModelRewriteRule[]): void {
     this.#rules = rules;
     this.#rewrites = new ModelRewrites(rules);
+    this.#models = new Set(
+      rules.flatMap(({ models, targets }) => [...models, ...targets.map(({ model }) => model)]),
+    );
     this.#onChange();
   }
 
@@ -36,6 +40,11 @@ export class RequestRules {
 
   get rewrites(): readonly ModelRewriteRule[] {
     return this.#rules;
+  }
+
+  /** All models that rewrites name, and all that they lead to. */
+  get models(): ReadonlySet<string> {
+    return this.#models;
   }
 
   /** 0 for an unknown objective, and for none. */

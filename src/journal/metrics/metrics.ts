@@ -11,6 +11,7 @@ import type { PluginInstances } from '../../picker/plan/create-plugins.ts';
 import { Registry } from '../../runtime/prom-client.ts';
 import { formerNameHelp, formerNames, formerNamesOn } from './page/deprecated-names.ts';
 import { type MetricSample, showMetric } from './page/family.ts';
+import { KeptNames } from './page/kept-names.ts';
 import { MetricsPage } from './page/metrics-page.ts';
 import { type PageFormat, PLAIN_TEXT } from './page/page-format.ts';
 import { SeriesLimit, type SeriesLimitOptions } from './page/series-limit.ts';
@@ -72,6 +73,8 @@ export class PickerMetrics {
   readonly requests: RequestSeriesTable;
   readonly decisions: DecisionFamilies;
   readonly deprecated: boolean;
+  /** Models that have label values of their own, whatever models clients name. */
+  readonly keptModels: KeptNames = new KeptNames();
   /** Bounds the lines of all families. */
   readonly seriesLimit: SeriesLimit;
   readonly #page: MetricsPage;
@@ -87,15 +90,16 @@ export class PickerMetrics {
     fairnessIdsMax,
     ...limits
   }: PickerMetricsOptions = {}) {
-    const { registry } = this;
+    const { registry, keptModels } = this;
     this.deprecated = deprecated;
     this.#page = new MetricsPage(registry, deprecated ? formerNames : undefined);
     this.seriesLimit = new SeriesLimit(limits);
     const folded = registerLimit(registry, this.seriesLimit);
-    const requests = { onFolded: folded.requests, fairnessIdsMax, deprecated };
+    const requests = { onFolded: folded.requests, fairnessIdsMax, deprecated, keptModels };
     this.requests = createRequestSeries(registry, this.seriesLimit, requests);
     const show = formerNamesOn(registry, deprecated);
-    this.decisions = createDecisionFamilies(registry, this.seriesLimit, { onFolded: folded, show });
+    const decisions = { onFolded: folded, show, keptModels };
+    this.decisions = createDecisionFamilies(registry, this.seriesLimit, decisions);
     const labels = { build_ref: build.buildRef, commit: build.commit };
     this.#gauge('info', 'The build that is running.', () => [{ labels, value: 1 }]);
   }

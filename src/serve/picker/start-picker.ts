@@ -56,7 +56,8 @@ export interface StartedPicker {
 
 /** Starts the decision core with the real clock and network, and its subscribers. */
 export function startPicker(options: ServeOptions, parts: StartPickerParts): StartedPicker {
-  const { seed, runtime } = parts;
+  const { seed, runtime, metrics, rules } = parts;
+  metrics.keptModels.follow(() => rules.models);
   const { shadows = [], shadowPlans } = options.shadowing;
   const plan = servingPlan(options.plan, options.pool.capacityPart);
   const live = new LiveCounts(runtime.clock);

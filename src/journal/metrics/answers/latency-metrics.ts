@@ -35,7 +35,7 @@ interface LatencySeries {
  */
 export class LatencySubscriber implements JournalSubscriber {
   readonly #families: LatencyFamilies;
-  readonly #models = createNameCap(MODELS_MAX);
+  readonly #models: ReturnType<typeof createNameCap>;
   readonly #all = new Map<string, LatencySeries>();
   readonly #firstTokens = new RequestMap<Millis>();
   /** The name of the reference's plugin; undefined where the configuration has none. */
@@ -43,6 +43,7 @@ export class LatencySubscriber implements JournalSubscriber {
 
   constructor(metrics: PickerMetrics, plan: PickerPlan) {
     this.#families = latencyFamilies(metrics);
+    this.#models = createNameCap(MODELS_MAX, metrics.keptModels);
     this.#plugin = producerOf(plan);
   }
 

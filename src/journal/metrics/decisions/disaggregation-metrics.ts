@@ -15,7 +15,7 @@ const LABELS = ['model_name', 'decision_type'];
 
 /** Counts on which servers prompts and media of requests are computed, by the stages decided. */
 export function disaggregationSubscriber(
-  { registry, deprecated }: PickerMetrics,
+  { registry, deprecated, keptModels }: PickerMetrics,
   plan: PickerPlan,
 ): JournalSubscriber {
   const name = 'disagg_decision_total';
@@ -26,7 +26,7 @@ export function disaggregationSubscriber(
   const show = formerNamesOn(registry, deprecated);
   show(family, name, former, LABELS);
   show(family, name, ['llm_d_epp_pd_decision_total'], labels);
-  const models = createNameCap(MODELS_MAX);
+  const models = createNameCap(MODELS_MAX, keptModels);
   const cells = new Map<string, Cell>();
   let handler = handlerOf(plan);
 

@@ -1,3 +1,5 @@
+import { KeptNames } from './kept-names.ts';
+
 /** The label value of all names beyond a cap, as in the reference. */
 export const OTHER = 'other';
 
@@ -13,17 +15,19 @@ interface NameCap {
   retain(names: Iterable<string>): void;
 }
 
-/** Bounds the values of a label that clients choose, such as model names. */
-export function createNameCap(namesMax: number): NameCap {
+/**
+ * Bounds the values of a label that clients choose, such as model names. Kept ones do not count.
+ */
+export function createNameCap(namesMax: number, kept: KeptNames = new KeptNames()): NameCap {
   let names = new Set<string>();
   return {
     admit(name) {
-      if (names.has(name)) return name;
+      if (names.has(name) || kept.has(name)) return name;
       if (names.size >= namesMax || name.length > NAME_CHARS_MAX) return OTHER;
       names.add(name);
       return name;
     },
-    known: (name) => (names.has(name) ? name : OTHER),
+    known: (name) => (names.has(name) || kept.has(name) ? name : OTHER),
     retain: (used) => {
       names = new Set(used);
     },

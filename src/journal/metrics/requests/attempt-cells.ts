@@ -9,6 +9,7 @@ import {
   type Family,
   type MetricLabels,
 } from '../page/family.ts';
+import type { KeptNames } from '../page/kept-names.ts';
 import { createNameCap, OTHER } from '../page/name-cap.ts';
 import type { SeriesLimit } from '../page/series-limit.ts';
 import type { Cell } from '../page/tally.ts';
@@ -24,6 +25,7 @@ interface AttemptCellsOptions {
   /** Called for each count that has no line of its own because there is no room for more. */
   readonly onFolded: () => void;
   readonly show: ShowFormerNames;
+  readonly keptModels: KeptNames;
 }
 
 /** Counts by endpoint and model. Counts of a removed endpoint go, or churn would fill memory. */
@@ -32,9 +34,14 @@ export class AttemptCells {
   readonly #limit: SeriesLimit;
   readonly #onFolded: () => void;
   readonly #byEndpoint = new Map<Endpoint['id'] | undefined, CellTable>();
-  readonly #models = createNameCap(MODELS_MAX);
+  readonly #models: ReturnType<typeof createNameCap>;
 
-  constructor(registry: Registry, limit: SeriesLimit, { onFolded, show }: AttemptCellsOptions) {
+  constructor(
+    registry: Registry,
+    limit: SeriesLimit,
+    { onFolded, show, keptModels }: AttemptCellsOptions,
+  ) {
+    this.#models = createNameCap(MODELS_MAX, keptModels);
     this.#family = eppPage(registry)(counters(), NAME, HELP, LABELS);
     show(this.#family, NAME, [`inference_extension_${NAME}`], FORMER_LABELS);
     this.#limit = limit;

@@ -3,6 +3,7 @@ import type { Endpoint } from '../../../framework/endpoint.ts';
 import { SCHEDULER_SECONDS, USUAL_SECONDS } from '../page/bucket-bounds.ts';
 import { formerNames, type ShowFormerNames } from '../page/deprecated-names.ts';
 import { counters, eppPage, type Family, histograms } from '../page/family.ts';
+import type { KeptNames } from '../page/kept-names.ts';
 import type { SeriesLimit } from '../page/series-limit.ts';
 import type { Cell, Tally } from '../page/tally.ts';
 import { AttemptCells } from './attempt-cells.ts';
@@ -41,13 +42,14 @@ interface DecisionOptions {
   /** Called for each count that has no line of its own because there is no room for more. */
   readonly onFolded: Readonly<Record<'attempts' | 'rewrites', () => void>>;
   readonly show: ShowFormerNames;
+  readonly keptModels: KeptNames;
 }
 
 /** The families that are counted at each decision, shown on the page of `registry`. */
 export function createDecisionFamilies(
   registry: Registry,
   limit: SeriesLimit,
-  { onFolded, show }: DecisionOptions,
+  { onFolded, show, keptModels }: DecisionOptions,
 ): DecisionFamilies {
   const shown = eppPage(registry);
   /** Their former names have only another prefix. */
@@ -66,10 +68,11 @@ export function createDecisionFamilies(
     ['extension_point', ...PLUGIN_LABELS],
   );
   const lookups = createLookups(registry, show);
-  const attempts = new AttemptCells(registry, limit, { onFolded: onFolded.attempts, show });
+  const kept = { show, keptModels };
+  const attempts = new AttemptCells(registry, limit, { ...kept, onFolded: onFolded.attempts });
   const cycle = 'Time one whole scheduling cycle took.';
   const cycleSeconds = seconds('scheduler_e2e_duration_seconds', cycle, []);
-  const rewrites = new RewriteCells(registry, limit, { onFolded: onFolded.rewrites, show });
+  const rewrites = new RewriteCells(registry, limit, { ...kept, onFolded: onFolded.rewrites });
   const predicted = 'Prompt tokens thought to be in the prefix cache of the endpoint picked.';
   const reported =
     'Prompt tokens the model server found in its prefix cache, of the same requests.';

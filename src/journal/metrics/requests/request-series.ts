@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { RequestLabels } from '../../../framework/request.ts';
 import type { Family, MetricLabels } from '../page/family.ts';
+import type { KeptNames } from '../page/kept-names.ts';
 import { createNameCap, OTHER } from '../page/name-cap.ts';
 import type { SeriesLimit } from '../page/series-limit.ts';
 import type { Cell, Tally } from '../page/tally.ts';
@@ -58,6 +59,7 @@ interface RequestSeriesOptions {
   readonly fairnessIdsMax?: number | undefined;
   /** Shows the reference's former names, too. */
   readonly deprecated?: boolean | undefined;
+  readonly keptModels: KeptNames;
 }
 
 const keyOf = (...labels: readonly string[]): string => labels.join('\n');
@@ -65,7 +67,7 @@ const OVERFLOW_KEY = keyOf(OTHER, OTHER, OTHER, OTHER);
 
 /**
  * Makes a request's series on first use and finds it with one string and one look-up later. Without
- * room for another, requests share the one whose labels are all `other`, and `onFolded` is called.
+ * room for another, requests share the one whose labels are all `other`, but for models that are kept, and `onFolded` is called.
  */
 export function createRequestSeries(
   registry: Registry,
@@ -82,7 +84,8 @@ class SeriesTable implements RequestSeriesTable {
   readonly #families: RequestFamilies;
   readonly #limit: SeriesLimit;
   readonly #onFolded: () => void;
-  readonly #models = createNameCap(NAMES_MAX);
+  readonly #models: ReturnType<typeof createNameCap>;
+  readonly #keptModels: KeptNames;
   readonly #fairnessIds: ReturnType<typeof createNameCap>;
   readonly #table = new Map<string, Entry>();
   /** The lines that one series has on the page. */
@@ -91,8 +94,10 @@ class SeriesTable implements RequestSeriesTable {
   constructor(
     families: RequestFamilies,
     limit: SeriesLimit,
-    { onFolded, fairnessIdsMax = FAIRNESS_IDS_MAX }: RequestSeriesOptions,
+    { onFolded, fairnessIdsMax = FAIRNESS_IDS_MAX, keptModels }: RequestSeriesOptions,
   ) {
+    this.#models = createNameCap(NAMES_MAX, keptModels);
+    this.#keptModels = keptModels;
     this.#fairnessIds = createNameCap(fairnessIdsMax);
     this.#families = families;
     this.#limit = limit;
@@ -131,6 +136,10 @@ class SeriesTable implements RequestSeriesTable {
     this.#fairnessIds.retain(left.map(({ fairness }) => fairness));
   }
 
+  #keptOrOther(name: string): string {
+    return this.#keptModels.has(name) ? name : OTHER;
+  }
+
   #find(model: string, target: string, fairness: string, priority: string): RequestSeries {
     const key = keyOf(model, target, fairness, priority);
     const found = this.#table.get(key);
@@ -139,8 +148,12 @@ class SeriesTable implements RequestSeriesTable {
       return found.series;
     }
     if (key !== OVERFLOW_KEY && !this.#limit.take(this.#lines)) {
-      this.#onFolded();
-      return this.#find(OTHER, OTHER, OTHER, OTHER);
+      if (priority !== OTHER) {
+        this.#onFolded();
+        return this.#find(this.#keptOrOther(model), this.#keptOrOther(target), OTHER, OTHER);
+      }
+      // Models that are kept have one beyond the limit: there are as many as in the rules.
+      this.#limit.free(-this.#lines);
     }
     const labels = {
       model_name: model,

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import { CellTable } from '../page/cell-table.ts';
 import type { ShowFormerNames } from '../page/deprecated-names.ts';
 import { counters, eppPage } from '../page/family.ts';
+import type { KeptNames } from '../page/kept-names.ts';
 import { createNameCap, OTHER } from '../page/name-cap.ts';
 import type { SeriesLimit } from '../page/series-limit.ts';
 import type { Cell } from '../page/tally.ts';
@@ -16,15 +17,23 @@ interface RewriteCellsOptions {
   /** Called for each count that has no line of its own because there is no room for more. */
   readonly onFolded: () => void;
   readonly show: ShowFormerNames;
+  readonly keptModels: KeptNames;
 }
 
 /** Counts by the rule, the model that the client asked for, and the model that serves. */
 export class RewriteCells {
   readonly #cells: CellTable;
   readonly #onFolded: () => void;
-  readonly #models = createNameCap(REWRITES_MAX);
+  readonly #models: ReturnType<typeof createNameCap>;
+  readonly #keptModels: KeptNames;
 
-  constructor(registry: Registry, limit: SeriesLimit, { onFolded, show }: RewriteCellsOptions) {
+  constructor(
+    registry: Registry,
+    limit: SeriesLimit,
+    { onFolded, show, keptModels }: RewriteCellsOptions,
+  ) {
+    this.#models = createNameCap(REWRITES_MAX, keptModels);
+    this.#keptModels = keptModels;
     const help = 'Requests whose model a rule decided.';
     const family = eppPage(registry)(counters(), NAME, help, REWRITE_LABELS);
     show(family, NAME, [`inference_extension_${NAME}`], REWRITE_LABELS);
@@ -42,7 +51,8 @@ export class RewriteCells {
     const found = this.#cells.find(key);
     if (found !== undefined) return found;
     const labels = { model_rewrite_name: rule, model_name: model, target_model: targetModel };
-    if (rule === OTHER) return this.#cells.makeAnyway(key, labels);
+    const isKept = rule === OTHER || this.#keptModels.has(model);
+    if (isKept) return this.#cells.makeAnyway(key, labels);
     const made = this.#cells.size < REWRITES_MAX ? this.#cells.make(key, labels) : undefined;
     if (made !== undefined) return made;
     this.#onFolded();

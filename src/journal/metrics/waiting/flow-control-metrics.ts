@@ -54,7 +54,8 @@ interface Meters {
   readonly issued: (priority: number) => Cell;
 }
 
-function createMeters({ registry, seriesLimit }: PickerMetrics, inference_pool: string): Meters {
+function createMeters(metrics: PickerMetrics, inference_pool: string): Meters {
+  const { registry } = metrics;
   const page = eppPage(registry);
   const cycle = 'Time that one pass over the waiting requests took.';
   const confirmed = 'Time from an eviction to the end of the request.';
@@ -66,7 +67,7 @@ function createMeters({ registry, seriesLimit }: PickerMetrics, inference_pool: 
   );
   const byPriority = new Map<number, Cell>();
   return {
-    flows: new FlowSeriesTable(registry, seriesLimit, inference_pool),
+    flows: new FlowSeriesTable(metrics, inference_pool),
     cycleSeconds: page(
       histograms(SCHEDULER_SECONDS),
       'flow_control_dispatch_cycle_duration_seconds',

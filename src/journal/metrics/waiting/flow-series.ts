@@ -9,6 +9,7 @@ import {
   histograms,
   type MetricLabels,
 } from '../page/family.ts';
+import type { KeptNames } from '../page/kept-names.ts';
 import { createNameCap, OTHER } from '../page/name-cap.ts';
 import type { SeriesLimit } from '../page/series-limit.ts';
 import type { Cell, Tally } from '../page/tally.ts';
@@ -87,26 +88,35 @@ function createFamilies(registry: Registry): FlowFamilies {
   };
 }
 
+interface FlowPage {
+  readonly registry: Registry;
+  readonly seriesLimit: SeriesLimit;
+  readonly keptModels: KeptNames;
+}
+
 /** Finds the series of a request; makes them on first use, and drops those that nothing uses. */
 export class FlowSeriesTable {
   readonly #families: FlowFamilies;
   readonly #limit: SeriesLimit;
   readonly #poolName: string;
-  readonly #models = createNameCap(NAMES_MAX);
+  readonly #models: ReturnType<typeof createNameCap>;
+  readonly #keptModels: KeptNames;
   readonly #fairnessIds = createNameCap(NAMES_MAX);
   readonly #table = new Map<string, Entry>();
   readonly #outcomes = new Map<string, Cell>();
   /** The lines that one series has on the page. */
   readonly #lines: number;
 
-  constructor(registry: Registry, limit: SeriesLimit, poolName: string) {
+  constructor({ registry, seriesLimit, keptModels }: FlowPage, poolName: string) {
     const families = createFamilies(registry);
+    this.#models = createNameCap(NAMES_MAX, keptModels);
+    this.#keptModels = keptModels;
     this.#families = families;
-    this.#limit = limit;
+    this.#limit = seriesLimit;
     this.#poolName = poolName;
     const times = families.queueSeconds.lines + families.enqueueSeconds.lines;
     this.#lines = families.queueSize.lines + families.queueBytes.lines + USUAL_OUTCOMES * times;
-    limit.register(this);
+    seriesLimit.register(this);
   }
 
   of({ model, rewrite, fairnessId, priority }: InferenceRequest): FlowSeries {
@@ -143,6 +153,10 @@ export class FlowSeriesTable {
     return dropped;
   }
 
+  #keptOrOther(name: string): string {
+    return this.#keptModels.has(name) ? name : OTHER;
+  }
+
   #find(model: string, target: string, fairness: string, priority: number): FlowSeries {
     const key = [model, target, fairness, priority].join('\n');
     const found = this.#table.get(key);
@@ -150,9 +164,10 @@ export class FlowSeriesTable {
       found.usedIn = this.#limit.period;
       return found.series;
     }
-    const isOther = model === OTHER && target === OTHER && fairness === OTHER;
+    const [kept, keptTarget] = [this.#keptOrOther(model), this.#keptOrOther(target)];
+    const isShared = model === kept && target === keptTarget && fairness === OTHER;
     const hasRoom = this.#limit.take(this.#lines);
-    if (!hasRoom && !isOther) return this.#find(OTHER, OTHER, OTHER, priority);
+    if (!hasRoom && !isShared) return this.#find(kept, keptTarget, OTHER, priority);
     if (!hasRoom) this.#limit.free(-this.#lines);
     const labels = {
       model_name: model,
