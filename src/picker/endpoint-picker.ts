@@ -147,10 +147,13 @@ export class EndpointPicker implements Router, BookingRouter {
    */
   challenge(plan: PickerPlan, challenger: Challenger): void {
     this.#cores.challenge(this.#createCore(plan, this.#cores.core), challenger);
+    this.#parts.journal.challenged(plan, challenger.name, this.clock.now());
   }
 
   withdraw(): void {
+    if (this.#cores.challenger === undefined) return;
     this.#cores.withdraw();
+    this.#parts.journal.withdrawn(this.clock.now());
   }
 
   /** What flows have got, and what they have waiting. */

@@ -10,6 +10,13 @@ const LONG = { tokensPerBlock: 4000, commonBlocks: 9 };
 const IMPATIENT = DEFAULT_CONFIG.replace('{enabled: true}', '{enabled: true, maxWaitMs: 200}');
 const PLACING = DEFAULT_CONFIG.replace('{enabled: true}', '{enabled: false}');
 
+const LABELLED = DEFAULT_CONFIG.replace(
+  'plugins:\n',
+  `plugins:
+- {type: label-producer, parameters: {label: zone, attributeKey: zone}}
+`,
+);
+
 type Case = [what: string, seed: number, config: string];
 
 /** Requests that waited while a configuration was adopted. */
@@ -26,6 +33,7 @@ function waitedAcross(records: readonly CaptureRecord[]): number {
 it.each([
   ['lets them wait for less long', 1, IMPATIENT],
   ['lets none wait', 2, PLACING],
+  ['writes attributes of endpoints as it begins', 5, LABELLED],
   ...inLongRuns<Case>(['is another policy', 3, 'round-robin']),
 ] satisfies Case[])(
   '[G269] a capture gives the same decisions again where requests wait while a configuration is adopted that %s, seed %i',

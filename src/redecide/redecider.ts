@@ -31,6 +31,7 @@ import { type Explained, ObservedDifferences } from './observed-differences.ts';
 import { type ExpectedToken, OpenRequests } from './open-requests.ts';
 import type { RedecideOptions } from './redecide-options.ts';
 import type { Redecision } from './redecision.ts';
+import { RepeatedShadow } from './repeated-shadow.ts';
 import { ReplayClock } from './replay-clock.ts';
 
 /** What this core makes of one captured request. */
@@ -58,6 +59,7 @@ export class Redecider {
   /** Whether it decides by the capture's own configurations. */
   readonly #isOwn: boolean;
   readonly #earlier = new EarlierCores();
+  readonly #shadow: RepeatedShadow;
   #inCharge: InCharge;
   /** The first failure of a plugin. */
   #fault: PluginFault | undefined;
@@ -85,6 +87,11 @@ export class Redecider {
       onFault: (fault) => {
         this.#fault ??= fault;
       },
+    });
+    this.#shadow = new RepeatedShadow({
+      picker: this.#picker,
+      planOf: this.#planOf,
+      onUncaptured: (what) => options.onUncaptured?.(what),
     });
     if (pool.length > 0) {
       this.#clock.setUp(t, () => {
@@ -140,6 +147,12 @@ export class Redecider {
       case 'adopt':
         this.#adopt(record);
         return undefined;
+      case 'challenge':
+        if (this.#isOwn) this.#clock.setUp(record.t, () => this.#shadow.begin(record));
+        return undefined;
+      case 'withdraw':
+        this.#clock.setUp(record.t, () => this.#shadow.end());
+        return undefined;
       case 'gap':
         return undefined;
     }
@@ -167,7 +180,10 @@ export class Redecider {
     this.#noteUncaptured(plan);
     const kept = undecided > 0 ? this.#picker.keepCore() : undefined;
     this.#earlier.adopted(t, kept && { core: kept, plan: this.#inCharge, undecided });
-    this.#clock.setUp(t, () => this.#picker.adopt(plan));
+    this.#clock.setUp(t, () => {
+      this.#shadow.end();
+      this.#picker.adopt(plan);
+    });
     this.#inCharge = inChargeBy(plan);
   }
 
@@ -209,11 +225,15 @@ export class Redecider {
   #remake(record: DecidedRecord, remade: Remade, purpose: Purpose): void {
     const { n, r, d: was } = record;
     const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
-    const { predicts } = this.#earlier.assign(record, request) ?? this.#inCharge;
-    if (this.#isOwn && this.#takeDecision(record, { request, remade, purpose })) return;
+    const earlier = this.#earlier.assign(record, request);
+    const shadow = this.#isOwn ? this.#shadow.assign(record, request) : undefined;
+    const { predicts } = shadow ?? earlier ?? this.#inCharge;
+    const isTaken = this.#isOwn && shadow === undefined;
+    if (isTaken && this.#takeDecision(record, { request, remade, purpose })) return;
     const cycle = this.#picker.decideOnly(request, optionsOf(record), purpose);
     const { all } = cycle;
-    const own = cycle.decision;
+    const own = shadow ? { ...cycle.decision, decidedBy: was.by } : cycle.decision;
+    cycle.expected = shadow && capturedExpectation(record);
     remade.decision = own;
     remade.comparison = compareDecision(own, was, cycle, {
       predicts,

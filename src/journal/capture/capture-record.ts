@@ -161,6 +161,17 @@ export type CaptureRecord =
       /** Requests that the configuration before still prepared then; left out for none. */
       readonly undecided?: number | undefined;
     }
+  /**
+   * From here on another configuration decides beside the one in charge: what has its name as `by`.
+   */
+  | {
+      readonly e: 'challenge';
+      readonly t: number;
+      readonly name: string;
+      readonly config: unknown;
+    }
+  /** The challenger decides no more. */
+  | { readonly e: 'withdraw'; readonly t: number }
   /** This many records are missing: they came too fast, or writing failed. */
   | { readonly e: 'gap'; readonly records: number };
 

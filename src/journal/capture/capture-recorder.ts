@@ -50,6 +50,8 @@ export class CaptureRecorder implements JournalSubscriber {
   #config: unknown;
   /** Hashes of prompts are no scores to write: a guessed prompt could be compared with them. */
   #writesScores = true;
+  /** The last challenger: it decides what it has begun to prepare after it is withdrawn, too. */
+  #challenger: { readonly name: string; readonly writesScores: boolean } | undefined;
 
   constructor({ plan, shadows, seed, isShared = false, clock }: CaptureRecorderOptions) {
     this.#clock = clock;
@@ -151,6 +153,17 @@ export class CaptureRecorder implements JournalSubscriber {
     this.#write({ e: 'adopt', t: at, config: this.#config, ...waiting });
   }
 
+  onChallenged({ effective, plugins }: PickerPlan, name: string, at: Millis): void {
+    this.#challenger = { name, writesScores: !hashesPrompts(plugins) };
+    // Its plugins begin with the pool as it is now.
+    this.#writeSamples();
+    this.#write({ e: 'challenge', t: at, name, config: effective });
+  }
+
+  onWithdrawn(at: Millis): void {
+    this.#write({ e: 'withdraw', t: at });
+  }
+
   onEndpointAdded(endpoint: Endpoint): void {
     this.#headers.setEndpoint(endpoint);
     writeAdded(endpoint, this.#write);
@@ -176,12 +189,15 @@ export class CaptureRecorder implements JournalSubscriber {
   #usePlan(plan: PickerPlan): void {
     this.#config = plan.effective;
     this.#headers.usePlan(plan);
-    this.#writesScores = !plan.plugins.some(({ definition }) => definition.hashesPrompt === true);
+    this.#writesScores = !hashesPrompts(plan.plugins);
   }
 
   #captured(decision: Decision | undefined): CapturedDecision | undefined {
     const captured = decision && decisionOf(decision);
-    return this.#writesScores ? captured : captured && { ...captured, score: Number.NaN };
+    const { name, writesScores } = this.#challenger ?? {};
+    const isWritten =
+      captured?.by === name ? (writesScores ?? this.#writesScores) : this.#writesScores;
+    return isWritten ? captured : captured && { ...captured, score: Number.NaN };
   }
 
   #redact({ headers, fairnessId }: InferenceRequest): Redacted {
@@ -196,6 +212,10 @@ export class CaptureRecorder implements JournalSubscriber {
     for (const endpoint of this.#samples.values()) this.#lines.sampled(endpoint);
     this.#samples.clear();
   }
+}
+
+function hashesPrompts(plugins: PickerPlan['plugins']): boolean {
+  return plugins.some(({ definition }) => definition.hashesPrompt === true);
 }
 
 /** Undefined for a fault of our own: no replay can repeat it. */

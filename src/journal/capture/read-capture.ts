@@ -40,6 +40,8 @@ const KINDS: Readonly<Record<CaptureRecord['e'], true>> = {
   done: true,
   timer: true,
   adopt: true,
+  challenge: true,
+  withdraw: true,
   gap: true,
 };
 

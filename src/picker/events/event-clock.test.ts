@@ -33,6 +33,20 @@ describe('the event clock', () => {
     expect(fired).toEqual(['outside', 'set-up', '1 at 3', 'soon', '0 at 4', 'late, 4']);
   });
 
+  it('[G273] numbers the timers that are set by what is looked at after something was set up', () => {
+    const clock = new EventClock(new SimulatedClock(), () => undefined);
+    let looks = 0;
+    clock.observeEvents(() => {
+      looks += 1;
+      if (looks > 1) return;
+      clock.begin();
+      clock.setTimer(1, () => undefined);
+      clock.end();
+    });
+    clock.setUp(() => clock.setTimer(1, () => undefined));
+    expect([looks > 0, clock.timers]).toEqual([true, 1]);
+  });
+
   it('goes on after an event that throws', () => {
     const clock = new EventClock(new SimulatedClock(), () => undefined);
     expect(() =>

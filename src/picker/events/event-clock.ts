@@ -97,8 +97,9 @@ export class EventClock implements Clock {
     try {
       setUp(at);
     } finally {
-      this.end();
+      // What is looked at after it is an event of its own, whose timers a capture has.
       this.#settingUp = false;
+      this.end();
     }
   }
 }

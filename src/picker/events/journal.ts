@@ -107,6 +107,10 @@ export interface JournalSubscriber extends RequestObserver, EndpointObserver {
    * begun to prepare.
    */
   onAdopted?(plan: PickerPlan, at: Millis, undecided: number): void;
+  /** Another configuration decides some requests from now on; `decidedBy` has its name. */
+  onChallenged?(plan: PickerPlan, name: string, at: Millis): void;
+  /** It decides no more. Where a configuration is adopted, `onAdopted` alone says so. */
+  onWithdrawn?(at: Millis): void;
 }
 
 /**
@@ -152,6 +156,14 @@ export class Journal {
 
   adopted(plan: PickerPlan, at: Millis, undecided: number): void {
     this.#publish('onAdopted', (subscriber) => subscriber.onAdopted?.(plan, at, undecided));
+  }
+
+  challenged(plan: PickerPlan, name: string, at: Millis): void {
+    this.#publish('onChallenged', (subscriber) => subscriber.onChallenged?.(plan, name, at));
+  }
+
+  withdrawn(at: Millis): void {
+    this.#publish('onWithdrawn', (subscriber) => subscriber.onWithdrawn?.(at));
   }
 
   #publish(call: string, to: (subscriber: JournalSubscriber) => void): void {
