@@ -46,6 +46,10 @@ function wav(bytesPerSecond = 8000, said = 8000): Buffer {
 const dataUrl = (type: string, bytes: Buffer): string =>
   `data:${type};base64,${bytes.toString('base64')}`;
 const image = (url: string): object => ({ type: 'image_url', image_url: { url } });
+const source = (bytes: Buffer): object => ({
+  type: 'image',
+  source: { type: 'base64', data: bytes.toString('base64') },
+});
 const sound = (bytes: Buffer): object => ({
   type: 'input_audio',
   input_audio: { data: bytes.toString('base64'), format: 'wav' },
@@ -83,6 +87,7 @@ describe('[D334] tokens of media', () => {
   it.each([
     ['an image behind a link', LINK, {}, 225],
     ['a PNG', image(dataUrl('image/png', png(1920, 1080))), {}, 2025],
+    ['a PNG without a URL', source(png(1920, 1080)), {}, 2025],
     ['a GIF', image(dataUrl('image/gif', gif(64, 64))), {}, 4],
     ['a JPEG', image(dataUrl('image/jpeg', jpeg(1024, 512, 60_000))), {}, 512],
     ['an image without a size', image('data:image/png;base64,AAAA'), {}, 225],
@@ -128,6 +133,16 @@ describe('[D334] tokens of media', () => {
     [{ 'x-llm-d-video-duration-seconds': '-1' }, {}, 20 * 225],
   ])('of a video with the headers %j', (headers, estimate, wanted) => {
     expect(tokensOf([VIDEO], { headers, estimate })).toBe(wanted);
+  });
+
+  it.each([
+    [256, 2025],
+    [257, 225],
+  ])('an image whose data begin behind %i characters of its URL', (prefixLength, wanted) => {
+    const [type, end] = ['data:image/png;name=', ';base64,'];
+    const name = 'a'.repeat(prefixLength - type.length - end.length);
+    const url = `${type}${name}${end}${png(1920, 1080).toString('base64')}`;
+    expect(tokensOf([image(url)])).toBe(wanted);
   });
 
   it('count alike where prompts are not read as the reference reads them', () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   makeContext,
+  makeEndpoint,
   makePool,
   makeRequest,
   makeRouted,
@@ -120,6 +121,24 @@ describe('the assignment informer', () => {
       { ...CLASSES[1], endpointLabels: { gpu: 'h100' } },
     ];
     expect(setUp({ mode: 'labels', classes }, labelled).division()).toBe('long short ');
+  });
+
+  it('assigns an endpoint anew when its labels change, only where it divides by labels', () => {
+    const byLabel = [
+      { ...CLASSES[0], endpointLabels: { gpu: 'l40s' } },
+      { ...CLASSES[1], endpointLabels: { gpu: 'h100' } },
+    ];
+    const relabel = (parameters: object) => {
+      const endpoints = [...makePool([{ labels: { gpu: 'l40s' } }, { labels: { gpu: 'h100' } }])];
+      const { informer, division } = setUp(parameters, endpoints);
+      const [, previous] = endpoints as [Endpoint, Endpoint];
+      const endpoint = makeEndpoint('pod-1', { slot: 1, labels: { gpu: 'l40s' } });
+      endpoints[1] = endpoint;
+      informer.onEndpointChanged(endpoint, previous);
+      return division();
+    };
+    expect(relabel({ mode: 'labels', classes: byLabel })).toBe('short short');
+    expect(relabel({ classes: byLabel })).toBe('short long');
   });
 
   it.each([

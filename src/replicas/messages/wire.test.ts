@@ -105,6 +105,20 @@ describe('messages between replicas', () => {
     expect(() => readHead(new ByteReader(batch(0)))).toThrow(VersionError);
   });
 
+  // Replicas of other versions send as many, so the bound belongs to the format.
+  it.each([
+    [2048, 0],
+    [2049, 1],
+  ])('[V138] are read with up to 2048 entries: %i', (entries, malformed) => {
+    const { picker, receive } = listener();
+    receive(
+      batch(WIRE_VERSION, (writer) => {
+        for (let count = 0; count < entries; count++) writer.endEntry(writer.beginEntry(99));
+      }),
+    );
+    expect(picker.replica.status().received).toMatchObject({ malformed });
+  });
+
   it.each([0, 1, -1, 2 ** 31 - 1, -(2 ** 31) + 1])(
     '[O178] say the priority %i of a request; one that does not say it has 0',
     (priority) => {
