@@ -3,7 +3,7 @@
  * each. `check --like-reference` prints them, and the page for those who come from it lists them.
  */
 export const GENERAL_DIFFERENCES: readonly string[] = [
-  'A request without a body goes to any endpoint by chance, as there, but only to one that the subset hint allows and that does not fail. Without one it gets 503, there 500; and no request metric counts it, where there the time and the size of its answer count under an empty model name.',
+  'A request without a body goes to any endpoint by chance, as there, but only to one that the subset hint allows and that does not fail. Without one it gets 503, there 500; and no request metric counts it but `request_error_total` where it is refused; there the time and the size of its answer count under an empty model name.',
   'A refusal is JSON in the error shape of the client’s API, with `retry-after` where waiting can help, and gRPC’s own status for gRPC; there it is the text `inference error: …`.',
   'A request with a priority below 0 for which there is no endpoint gets 503, as any other; there it is shed, with 429.',
   'A refusal by `latency-slo-admitter` or `probabilistic-admitter` has status 429 and `rejected-saturated`; in 0.10 it has 500.',
@@ -34,7 +34,7 @@ export const GENERAL_DIFFERENCES: readonly string[] = [
   'Where several data sources of one type find the same value, that of the first one in `plugins` counts while its page can be read, and the load is as old as the oldest page that a part of it comes from; there the value that was read last counts, in an order that differs from start to start, and any page makes all values new.',
   'An extractor that is listed under a data source of another kind works; there it is an error.',
   'A matcher `!=` in the specification of a metric leaves out the series that have the value; there it is read and has no effect.',
-  'A second document in a configuration file, and in an endpoints file fields that are not known and two endpoints of one name or address, are errors; there they are passed over. Where a later version of that file has an error, the former list stays; there its other endpoints count.',
+  'A second document in a configuration file, and in an endpoints file fields that are not known, two endpoints of one name or address, and no text at all, are errors; there they are passed over. Where a later version of that file has an error, the former list stays; there its other endpoints count.',
   'A configuration is read as YAML 1.2 with the values of 1.1, also where it begins as JSON: there a text that begins with `{` must be JSON, a field that `<<` brings may not be written again, and control characters are errors; lists in brackets that go on at the beginning of a line, and comments without a space before them, are errors only here.',
   'An empty configuration file stands for the configuration `default` of this picker, with a warning, and where a file that is followed becomes empty, the former configuration stays; there it stands for `reference-default`. A file of comments alone is an error; there it stands for a configuration without plugins, which picks by chance.',
   'YAML nested deeper than 200 levels, or that uses an anchor more than 1,000 times, is an error; there the bounds are 10,000 levels and the size of what aliases repeat.',

@@ -44,6 +44,21 @@ describe('referenceDifferences', () => {
     expect(said).toContain(`${type}: ${text}`);
   });
 
+  test.each([
+    [{ interval: '75ms' }, 'its interval of 75 ms is kept; there it is rounded to a multiple of'],
+    [
+      { scheme: 'https', caCertPath: '/ca.crt' },
+      'without the files of its certificates its scrapes fail',
+    ],
+  ])('[D621] what differs is said of a metrics-data-source with %j', (parameters, text) => {
+    const source = (given: object): string =>
+      referenceDifferences(
+        load({ plugins: [{ type: 'metrics-data-source', parameters: given }] }),
+      ).join('\n');
+    expect(source(parameters)).toContain(`metrics-data-source: ${text}`);
+    expect(source({ interval: '100ms', scheme: 'https' })).not.toContain(text);
+  });
+
   test('[D505] utilization-filter reads the last sample, as there, and nothing else is said of it', () => {
     const conditions = [{ metric: 'waiting-queue', maxValue: 3 }];
     const plugins = [{ type: 'utilization-filter', parameters: { conditions } }];

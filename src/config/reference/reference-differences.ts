@@ -117,6 +117,7 @@ function pluginDifferences({ name, definition, config }: PlannedPlugin): readonl
   if (type === 'metrics-data-source') {
     const isHttps = given['scheme'] === 'https' && given['insecureSkipVerify'] === undefined;
     return [
+      ...sourceDifferences(given).map((text) => `${name}: ${text}`),
       ...(isHttps
         ? [
             `${name}: the certificates of model servers are verified; there they are not unless insecureSkipVerify is false`,
@@ -133,6 +134,27 @@ function pluginDifferences({ name, definition, config }: PlannedPlugin): readonl
     return [`${name}: ${PREDICTION}`];
   }
   return [];
+}
+
+/** The reference rounds an interval to a multiple of this, unless a flag says another one. */
+const BASE_INTERVAL_MS = 50;
+
+function sourceDifferences(given: Readonly<Record<string, unknown>>): readonly string[] {
+  const { interval, scheme, caCertPath, clientCertPath } = given;
+  const isBetween = typeof interval === 'number' && interval % BASE_INTERVAL_MS !== 0;
+  const hasFiles = scheme === 'https' && Boolean(caCertPath || clientCertPath);
+  return [
+    ...(isBetween
+      ? [
+          `its interval of ${interval} ms is kept; there it is rounded to a multiple of --refresh-metrics-interval, ${BASE_INTERVAL_MS} ms by default`,
+        ]
+      : []),
+    ...(hasFiles
+      ? [
+          'without the files of its certificates its scrapes fail, and the log says why; there the picker does not start',
+        ]
+      : []),
+  ];
 }
 
 function parametersOf(config: unknown): Readonly<Record<string, unknown>> {

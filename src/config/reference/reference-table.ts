@@ -161,6 +161,8 @@ export const REFERENCE_TYPES: ReadonlyMap<string, ReferenceRole> = new Map(
   ),
 );
 
+const ENGINE_LOADS = 'the engine, which loads cached blocks as it needs them,';
+
 /**
  * Types of plugins that are in branches of the reference or in pickers made of it, such as Dynamo's,
  * and in no release of it, and what does a similar work here.
@@ -202,14 +204,18 @@ export const UNRELEASED_TYPES: ReadonlyMap<string, string> = new Map([
   ['mrl-scorer-hub', 'latency-observation-scorer-hub'],
   ['osl-bucket', 'outlen-bucket'],
   ['pd-capacity-admitter', 'probabilistic-admitter'],
+  ['prefetch-prerequest-handler', ENGINE_LOADS],
   ['prefill-pin-screener', 'endpoint-pin-screener'],
   ['program-score-ordering-policy', 'agent-identity with program-aware-fairness'],
   ['prometheus-metric', 'core-metrics-extractor with customMetrics'],
+  ['selective-kv-policy', ENGINE_LOADS],
   ['session-binding-tracker', 'session-affinity-scorer with the strategy session_id'],
   ['session-control-filter', 'session-affinity-filter with the strategy session_id'],
   ['session-control-scorer', 'session-affinity-scorer with the strategy session_id'],
   ['session-interturn-latency-producer', 'the default configuration'],
   ['session-manager', 'agent-identity with session-affinity-scorer'],
+  ['session-prefix-cache-producer', 'approx-prefix-cache-producer'],
+  ['sojourn-time-observer-hub', 'latency-observer-producer-hub'],
   ['strict-band-selection-policy', 'flow control, where higher priorities come first,'],
   ['thunder-agent', 'agent-identity with program-aware-fairness'],
   ['topology-stamp-handler', 'disagg-profile-handler with topology-affinity-scorer'],
