@@ -147,7 +147,7 @@ function planDiscovery(
   const given = endpointDiscovery(dataLayer);
   if (given === undefined) return undefined;
   const { pluginRef, path } = given;
-  table.resolve(pluginRef, { path, kinds: ['discovery'], wanted: `${FILE_DISCOVERY} plugin` });
+  table.resolve(pluginRef, { path, kinds: ['discovery'], wanted: `a ${FILE_DISCOVERY} plugin` });
   return table.discovery(pluginRef);
 }
 

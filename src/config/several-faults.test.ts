@@ -84,6 +84,58 @@ test.each([
   expect(faultyPaths(sections)).toEqual(wanted);
 });
 
+const FLOW = {
+  saturationDetector: { pluginRef: 'queue-scorer' },
+  priorityBands: [{ priority: 1, fairnessPolicyRef: 'gone' }, { priority: 1 }],
+};
+
+test.each([
+  [
+    'a time of flow control',
+    { flowControl: { ...FLOW, defaultRequestTTL: '-1s' } },
+    [
+      'flowControl.defaultRequestTTL',
+      'flowControl.saturationDetector.pluginRef',
+      'flowControl.priorityBands[0].fairnessPolicyRef',
+      'flowControl.priorityBands[1].priority',
+    ],
+  ],
+  [
+    'bands without a priority that can be read, which are bands of their own',
+    {
+      flowControl: {
+        priorityBands: [{ priority: 'x' }, {}, 'high', { orderingPolicyRef: 'gone' }],
+      },
+    },
+    [
+      'flowControl.priorityBands[0].priority',
+      'flowControl.priorityBands[2]',
+      'flowControl.priorityBands[3].priority',
+      'flowControl.priorityBands[3].orderingPolicyRef',
+    ],
+  ],
+  [
+    'references that are no text',
+    {
+      flowControl: { saturationDetector: { pluginRef: 5 }, usageLimitPolicyPluginRef: 'gone' },
+      dataLayer: { injectDefaults: 'no', sources: [{ pluginRef: 7 }, { pluginRef: 'gone' }] },
+      requestHandler: { parsers: [{}, { pluginRef: 'gone' }] },
+    },
+    [
+      'dataLayer.injectDefaults',
+      'dataLayer.sources[0].pluginRef',
+      'flowControl.saturationDetector.pluginRef',
+      'requestHandler.parsers[0].pluginRef',
+      'dataLayer.sources[1].pluginRef',
+      'requestHandler.parsers[1].pluginRef',
+      'flowControl.usageLimitPolicyPluginRef',
+    ],
+  ],
+])('[D622] errors of meaning stand beside %s in the same section', (_, sections, wanted) => {
+  const all = { plugins: [QUEUE], featureGates: ['flowControl'], ...sections };
+  expect(faultyPaths(all).toSorted()).toEqual([...wanted].sort());
+});
+
 test('[D411] a profile handler says what it misses beside other errors, and not of deciders with errors', () => {
   const decider = { type: 'prefix-based-pd-decider', parameters: { nonCachedTokens: 'x' } };
   const deciders = { prefill: 'prefix-based-pd-decider' };

@@ -78,7 +78,7 @@ export class FlowControlPlanner {
     above: readonly string[] = [],
   ): DetectorPlan | undefined {
     const name = ref ?? FLOW_DEFAULTS.detector;
-    const plugin = this.#find(name, { path, kinds: ['filter', 'source'], wanted: 'detector' });
+    const plugin = this.#find(name, { path, kinds: ['filter', 'source'], wanted: 'a detector' });
     if (plugin === undefined) return undefined;
     const { type } = plugin.definition;
     if (!isDetector(type)) {
@@ -100,13 +100,15 @@ export class FlowControlPlanner {
 
   #bands(entries: readonly BandEntry[]): ReadonlyMap<number, BandPlan> {
     const bands = new Map<number, BandPlan>();
+    const priorities = new Set<number>();
     entries.forEach((entry, index) => {
       const { priority = 0 } = entry;
       const path = `flowControl.priorityBands[${index}]`;
-      if (bands.has(priority)) {
+      if (priorities.has(priority)) {
         const message = `two bands have the priority ${priority}; give one of them another`;
         this.#issues.push({ path: `${path}.priority`, message });
       }
+      priorities.add(priority);
       const band = this.#band(entry, path);
       if (band !== undefined) bands.set(priority, band);
     });
@@ -150,7 +152,7 @@ export class FlowControlPlanner {
     const plugin = this.#find(name, {
       path,
       kinds: ['source'],
-      wanted: wanted.replace(/^an? /, ''),
+      wanted,
     });
     if (plugin === undefined) return undefined;
     const { type } = plugin.definition;

@@ -22,7 +22,7 @@ export function planSources(
 ): void {
   section.sources.forEach(({ pluginRef, extractors }, index) => {
     const path = `dataLayer.sources[${index}]`;
-    const wanted = { kinds: ['source'], wanted: 'data source' };
+    const wanted = { kinds: ['source'], wanted: 'a data source' };
     table.resolve(pluginRef, { path: `${path}.pluginRef`, ...wanted });
     extractors.forEach((extractor, at) => {
       // As in the reference, a plugin of any kind: a scorer may stand for its data source.

@@ -118,7 +118,7 @@ export class PluginTable {
     const found = this.find(pluginRef, path);
     if (found === undefined) return undefined;
     if (!kinds.includes(found.kind)) {
-      this.#issues.push({ path, message: `${pluginRef} is a ${found.kind}, not a ${wanted}` });
+      this.#issues.push({ path, message: `${pluginRef} is a ${found.kind}, not ${wanted}` });
       return undefined;
     }
     return found.kind === 'discovery' ? undefined : found;

@@ -182,9 +182,11 @@ export function checkShape(value: unknown, source: string): CheckedShape {
   const issues = withOlderFields(zodIssues(parsed.error, { schema }));
   // A document of another kind would get errors that say nothing.
   if (isConfig(used.value)) {
-    const rest = withoutFaults(used.value, parsed.error);
-    const second = rest && schema.safeParse({ apiVersion: API_VERSION, ...rest.value });
-    if (second?.success) return { config: second.data, issues, unread: rest?.plugins, notes };
+    for (const left of ['fields', 'sections'] as const) {
+      const rest = withoutFaults(used.value, parsed.error, left);
+      const second = rest && schema.safeParse({ apiVersion: API_VERSION, ...rest.value });
+      if (second?.success) return { config: second.data, issues, unread: rest?.plugins, notes };
+    }
   }
   throw new ConfigError(source, issues);
 }

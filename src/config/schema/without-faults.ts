@@ -16,13 +16,14 @@ export interface Remainder {
 
 /**
  * A copy of a configuration without what its schema refuses, so that errors of meaning are found in
- * the same go: without unknown fields, and without sections that have any other error. Plugins and
- * profiles stay where they are, as far as they can be read. Undefined where there is no list of
- * them, because each reference would have an error.
+ * the same go: without unknown fields, and without the fields that have any other error, or without
+ * their whole sections. Plugins and profiles stay where they are, as far as they can be read.
+ * Undefined where there is no list of them, because each reference would have an error.
  */
 export function withoutFaults(
   value: Readonly<Record<string, unknown>>,
   { issues }: z.ZodError,
+  left: 'fields' | 'sections',
 ): Remainder | undefined {
   const rest: Fields = structuredClone(value);
   const plugins = new Set<number>();
@@ -30,6 +31,7 @@ export function withoutFaults(
     const [section = '', at] = issue.path;
     const isList = section === 'plugins' || section === 'schedulingProfiles';
     if (issue.code === 'unrecognized_keys') remove(rest, issue.path, issue.keys);
+    else if (!isList && left === 'fields') mendField(rest, issue.path);
     else if (!isList) delete rest[section];
     else if (typeof at !== 'number') return undefined;
     else if (section === 'plugins') plugins.add(at);
@@ -61,6 +63,26 @@ function mendProfile(
   if (member === undefined) profile['plugins'] = [];
   else if (part === 'weight') delete fieldsOf((profile['plugins'] as Fields)[member])['weight'];
   else (profile['plugins'] as Fields)[member] = { pluginRef: UNREADABLE };
+}
+
+/**
+ * Leaves out the field at `path`. A reference stays, as one that cannot be read, and so does a band
+ * of flow control, with a priority that no other has.
+ */
+function mendField(rest: Fields, path: readonly PropertyKey[]): void {
+  const [field = '', ...above] = path.toReversed();
+  const parent = above.reduceRight<Fields>((from, key) => fieldsOf(from[key]), rest);
+  const [list] = above;
+  if (field === 'pluginRef') parent[field] = UNREADABLE;
+  else if (field === 'priority' && typeof list === 'number') parent[field] = ownPriority(list);
+  else if (list === 'priorityBands') parent[field] = { priority: ownPriority(Number(field)) };
+  else if (typeof field === 'number') parent[field] = { pluginRef: UNREADABLE };
+  else delete parent[field];
+}
+
+/** Below all that may be given. */
+function ownPriority(index: number): number {
+  return Number.MIN_SAFE_INTEGER + index;
 }
 
 function fieldsOf(value: unknown): Fields {
