@@ -20,29 +20,45 @@ export function noTraceOf(text: string): string | undefined {
 
 /** Undefined for what may be damaged or Mooncake's. */
 function noJsonTraceOf(text: string): string | undefined {
-  if (MOONCAKE_FIELDS.test(text) || /"start_time"\s*:\s*\d/.test(text)) return undefined;
-  const found = RESULTS.find(({ has }) => has.every((name) => text.includes(`"${name}"`)));
+  const names = (name: string): boolean => text.includes(`"${name}"`);
+  const found = RESULTS.find(({ has, lacks = '' }) => has.every(names) && !names(lacks));
   if (text.startsWith('{') && found !== undefined) return found.sentence;
+  if (MOONCAKE_FIELDS.test(text) || /"start_time"\s*:\s*\d/.test(text)) return undefined;
   if (/^[{[]/.test(text) && TEXTS.test(text)) {
     return `these are texts, as ShareGPT's or those of a benchmark's data set, and no trace: ${NEEDS}; send them to a picker with \`serve --capture\`, and use its capture`;
   }
   const keys = keysOf(text);
   if (keys.length === 0) return undefined;
-  const names = keys.slice(0, KEYS_MAX).join(', ');
-  return `JSON with the fields ${names} is of no known format: ${NEEDS}; ${PLAIN_LINE}; docs/trace-format.md has all formats, and --from names one`;
+  const first = keys.slice(0, KEYS_MAX).join(', ');
+  return `JSON with the fields ${first} is of no known format: ${NEEDS}; ${PLAIN_LINE}; docs/trace-format.md has all formats, and --from names one`;
 }
 
 /** Results of load generators and others that many have, by fields that only they have together. */
-const RESULTS: readonly { readonly has: readonly string[]; readonly sentence: string }[] = [
+const RESULTS: readonly {
+  readonly has: readonly string[];
+  readonly lacks?: string;
+  readonly sentence: string;
+}[] = [
   {
     has: ['input_lens', 'output_lens'],
+    lacks: 'start_times',
     sentence:
       'this result of a benchmark has no start_times, and so does not say when each request came: newer versions of `vllm bench serve` write them with --save-result --save-detailed',
   },
   {
     has: ['mean_ttft_ms', 'total_input_tokens'],
+    lacks: 'input_lens',
     sentence:
       'this result of a benchmark has the totals alone: `vllm bench serve --save-result --save-detailed` writes each request',
+  },
+  {
+    has: ['experiments', 'response_timestamps'],
+    sentence:
+      'this is a profile export of GenAI-Perf or Perf Analyzer, which does not say how many tokens prompts and answers have: AIPerf, which followed them, writes them into its profile_export.jsonl',
+  },
+  {
+    has: ['input_config', 'request_latency'],
+    sentence: 'these are the totals of a run of AIPerf: its profile_export.jsonl has each request',
   },
   {
     has: ['custom_id', 'response'],

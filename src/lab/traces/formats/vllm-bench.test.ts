@@ -29,10 +29,20 @@ describe('[O470] a result of `vllm bench serve --save-detailed`', () => {
     expect(notes).toEqual(['1 answer of unknown length: taken as 20 tokens, the median']);
   });
 
-  it('may be spread over many lines by a formatter, if --from names it', () => {
-    const text = JSON.stringify(RUN, undefined, 2);
-    const { requests } = readBytes(text, { lenient: false, from: 'vllm-bench' });
-    expect(requests).toHaveLength(3);
+  it('[G274] may be spread over many lines by a formatter, also where its lists are long', () => {
+    const { input_lens, start_times, ...rest } = RUN;
+    const scalars = { tokenizer_id: 'llama', request_rate: 'inf' };
+    const list = Array.from({ length: 3000 }, () => 50);
+    const lists = { input_lens: list, output_lens: list, start_times: list, ttfts: [], errors: [] };
+    const long = { ...scalars, ...rest, ...lists };
+    for (const run of [{ ...scalars, ...rest, input_lens, start_times }, long]) {
+      const text = JSON.stringify(run, undefined, 4);
+      expect(readBytes(text, { lenient: false }).requests).toHaveLength(run.start_times.length);
+    }
+    const { start_times: _, ...without } = long;
+    expect(() => readBytes(JSON.stringify(without, undefined, 4), { lenient: false })).toThrow(
+      'this result of a benchmark has no start_times',
+    );
   });
 
   it('is refused where its lists have other lengths, with these', () => {

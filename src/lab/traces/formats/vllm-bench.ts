@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { outputTokens, parseJson, promptTokens } from '../json-fields.ts';
+import { noTraceOf } from '../no-trace.ts';
 import type { TraceRequest } from '../trace.ts';
 import {
   NO_TRACE_BLOCKS,
@@ -23,6 +24,9 @@ const result = z.object({
 
 type Result = z.infer<typeof result>;
 
+/** How a result begins. */
+const SETTINGS = ['"model_id"', '"tokenizer_id"', '"num_prompts"', '"request_rate"'];
+
 /** Results of `vllm bench serve --save-result --save-detailed`, a run a line. */
 export const VLLM_BENCH: TraceFormat = {
   name: 'vllm-bench',
@@ -30,7 +34,10 @@ export const VLLM_BENCH: TraceFormat = {
   carries: ['model', 'seen'],
   shape: 'lines-or-values',
   firstLine: (text) =>
-    text.startsWith('{') && text.includes('"input_lens"') && text.includes('"start_times"'),
+    text.startsWith('{') &&
+    (['"input_lens"', '"start_times"'].every((each) => text.includes(each)) ||
+      // Over many lines, the lists may begin far below.
+      (text.includes('\n') && SETTINGS.every((each) => text.includes(each)))),
   // Requests are sent in order, but failed ones and those of several streams may not be in order.
   ordered: false,
   reader: readerOf(read),
@@ -38,7 +45,7 @@ export const VLLM_BENCH: TraceFormat = {
 
 function read(text: string): ReadResult {
   const parsed = parseJson(text, result);
-  if (typeof parsed === 'string') return parsed;
+  if (typeof parsed === 'string') return noTraceOf(text) ?? parsed;
   const { start_times, input_lens, output_lens } = parsed;
   const requests = start_times.length;
   if (input_lens.length !== requests || output_lens.length !== requests) {

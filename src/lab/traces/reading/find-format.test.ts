@@ -34,6 +34,21 @@ describe('the format of a trace', () => {
     );
   });
 
+  const experiment = { requests: [{ timestamp: 5e18, response_timestamps: [6e18] }] };
+  const totals = { input_config: {}, request_latency: { unit: 'ms', avg: 5 } };
+  it.each([
+    ['GenAI-Perf', { service_kind: 'openai', experiments: [experiment] }, 'GenAI-Perf'],
+    ['AIPerf’s totals', { ...totals, error_summary: [] }, 'profile_export.jsonl has each request'],
+  ])(
+    '[G275] says what to give in place of a result of %s, on one line or many',
+    (_, result, said) => {
+      for (const spaces of [undefined, 2]) {
+        const text = JSON.stringify(result, undefined, spaces);
+        expect(() => readBytes(text, { lenient: false })).toThrow(said);
+      }
+    },
+  );
+
   it('[G207] does not take a log in text, as Envoy writes it, for a JSON array', () => {
     const log = '[2026-11-29T07:00:00.000Z] "POST /v1/completions HTTP/1.1" 200 - 812 3400 950\n';
     expect(() => readBytes(log, { lenient: false })).toThrow(

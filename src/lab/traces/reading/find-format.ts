@@ -62,11 +62,14 @@ export function findFormat(firstLine: string, head?: string): TraceFormat | stri
   return `${excerpt} is ${known}; ${csvHint(text) ?? PLAIN_LINE}; docs/trace-format.md has all formats`;
 }
 
-/** The format of which all requests stand in one document that begins like this. */
+/** The format of a document over many lines that begins like this. */
 function documentOf(head: string): TraceFormat | undefined {
-  return TRACE_FORMATS.find(
-    ({ shape, firstLine }) =>
-      typeof shape === 'object' && typeof firstLine === 'function' && firstLine(head),
+  const known = TRACE_FORMATS.filter(
+    ({ firstLine }) => typeof firstLine === 'function' && firstLine(head),
+  );
+  return (
+    known.find(({ shape }) => typeof shape === 'object') ??
+    known.find(({ shape }) => shape === 'lines-or-values')
   );
 }
 
