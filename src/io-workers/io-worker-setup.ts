@@ -50,6 +50,7 @@ export interface ReadingRules {
 /** What the deciding thread sends besides batches. */
 export type ToWorker =
   | { readonly kind: 'batch'; readonly batch: Batch }
+  /** Answered with `adopted`. */
   | { readonly kind: 'reading'; readonly reading: ReadingRules }
   | { readonly kind: 'serving'; readonly serving: boolean }
   | { readonly kind: 'tls'; readonly context: TlsContext }
@@ -62,5 +63,7 @@ export type ToCore =
   | { readonly kind: 'batch'; readonly batch: Batch }
   | { readonly kind: 'listening' }
   | { readonly kind: 'alive' }
+  /** What was read before has been sent. */
+  | { readonly kind: 'adopted' }
   | { readonly kind: 'failed'; readonly name: string; readonly message: string }
   | { readonly kind: 'drained' };

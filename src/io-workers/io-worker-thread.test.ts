@@ -85,6 +85,7 @@ async function setUp() {
     setup: () => SETUP,
     link,
     onBatch: () => undefined,
+    onAdopted: () => undefined,
     onEnded: () => undefined,
     clock,
     log: { error } as unknown as Log,

@@ -4,7 +4,7 @@ import { programFile } from '../files/folders.ts';
 import type { Clock, Timer } from '../framework/runtime.ts';
 import type { Log } from '../runtime/log/log.ts';
 import { CoreLink, type CoreLinkOptions } from './core-link.ts';
-import type { IoWorkerSetup, ToCore, ToWorker } from './io-worker-setup.ts';
+import type { IoWorkerSetup, ReadingRules, ToCore, ToWorker } from './io-worker-setup.ts';
 import { Pings } from './pings.ts';
 import { TurnOutbox } from './turn-outbox.ts';
 
@@ -19,6 +19,8 @@ export interface IoWorkerThreadOptions {
   readonly link: CoreLinkOptions;
   /** Called before each batch is handled. */
   readonly onBatch: () => void;
+  /** Called when it has adopted how requests are read. */
+  readonly onAdopted: () => void;
   /** Called when the thread has ended, however that came. */
   readonly onEnded: () => void;
   readonly clock: Clock;
@@ -39,6 +41,8 @@ export class IoWorkerThread {
   #isListening = false;
   #isStopped = false;
   #restarts = 0;
+  /** How many changes of how requests are read it has not adopted yet. */
+  #unadopted = 0;
   #waitMs = RESTART_MS;
 
   constructor(options: IoWorkerThreadOptions) {
@@ -47,6 +51,11 @@ export class IoWorkerThread {
 
   get restarts(): number {
     return this.#restarts;
+  }
+
+  /** Whether it reads requests as it was told last. One that starts does. */
+  get hasAdopted(): boolean {
+    return this.#unadopted === 0;
   }
 
   /** Resolves once it listens. Rejects with an error that says why it cannot. */
@@ -89,6 +98,12 @@ export class IoWorkerThread {
     this.#worker?.postMessage(message);
   }
 
+  setReading(reading: ReadingRules): void {
+    if (this.#worker === undefined) return;
+    this.#unadopted += 1;
+    this.send({ kind: 'reading', reading });
+  }
+
   /** Resolves once its streams have ended, or are cut; the thread has ended then. */
   async drain(times: DrainTimes): Promise<void> {
     if (this.#worker === undefined) return this.stop();
@@ -114,6 +129,7 @@ export class IoWorkerThread {
     this.#worker = undefined;
     this.#link = undefined;
     this.#isListening = false;
+    this.#unadopted = 0;
     this.#pings?.stop();
     link?.close();
     onEnded();
@@ -144,9 +160,12 @@ export class IoWorkerThread {
     });
   }
 
-  #take(message: Extract<ToCore, { readonly kind: 'batch' | 'drained' | 'alive' }>): void {
+  #take(message: Exclude<ToCore, { readonly kind: 'listening' | 'failed' }>): void {
     if (message.kind === 'alive') this.#pings?.answered();
-    else if (message.kind === 'drained') this.#onDrained();
+    else if (message.kind === 'adopted') {
+      this.#unadopted -= 1;
+      this.#options.onAdopted();
+    } else if (message.kind === 'drained') this.#onDrained();
     else {
       this.#options.onBatch();
       this.#link?.receive(message.batch);

@@ -1,3 +1,4 @@
+import type { RuleReaders } from '../endpoints/rewrites/request-rules.ts';
 import type { DrainTimes, ExtProcServer } from '../extproc/server/ext-proc-server.ts';
 import { Health } from '../extproc/server/health/health.ts';
 import {
@@ -32,6 +33,8 @@ export interface IoWorkersOptions extends HealthPortOptions {
   readonly link: CoreLinkOptions;
   /** What holds now. */
   readonly reading: () => ReadingRules;
+  /** Called before the workers start, with what must hear of changes of `reading` from then on. */
+  readonly onStart: (workers: RuleReaders) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -52,6 +55,7 @@ export async function startIoWorkers(options: IoWorkersOptions): Promise<IoWorke
   // Workers share the port with any other process of this user: such a process would go unnoticed.
   const port = await freePort(host, asked);
   const pool = new WorkerPool({ ...options, port });
+  options.onStart(pool);
   await pool.start();
   const health = new Health();
   const healthListener = await startHealthListener(options, health).catch((error: unknown) => {
@@ -84,13 +88,15 @@ function closeHealth(listener: Listener | undefined): void {
 }
 
 /** The threads, and what is sent to all of them. */
-class WorkerPool {
+class WorkerPool implements RuleReaders {
   readonly #options: IoWorkersOptions;
   readonly #cells: readonly Float64Array<SharedArrayBuffer>[];
   /** What workers used that have ended. */
   readonly #ended = newUsageCell();
   readonly #threads: readonly IoWorkerThread[];
   #reading: ReadingRules;
+  /** Called when all workers read requests by `#reading`. */
+  #whenAdopted: (() => void)[] = [];
   #serving = false;
 
   constructor(options: IoWorkersOptions) {
@@ -104,7 +110,11 @@ class WorkerPool {
           number: index,
           setup: () => this.#setup(index),
           onBatch: () => this.refresh(),
-          onEnded: () => retireUsage(usage, this.#ended),
+          onAdopted: () => this.#adopted(),
+          onEnded: () => {
+            retireUsage(usage, this.#ended);
+            this.#adopted();
+          },
         }),
     );
   }
@@ -139,7 +149,12 @@ class WorkerPool {
     const reading = this.#options.reading();
     if (sameRules(reading, this.#reading)) return;
     this.#reading = reading;
-    this.send({ kind: 'reading', reading });
+    for (const thread of this.#threads) thread.setReading(reading);
+  }
+
+  whenAdopted(then: () => void): void {
+    this.#whenAdopted.push(then);
+    this.#adopted();
   }
 
   usage(): StreamUsage {
@@ -150,6 +165,11 @@ class WorkerPool {
   async drain(times: DrainTimes): Promise<void> {
     this.#serving = false;
     await Promise.all(this.#threads.map((thread) => thread.drain(times)));
+  }
+
+  #adopted(): void {
+    if (!this.#threads.every(({ hasAdopted }) => hasAdopted)) return;
+    for (const then of this.#whenAdopted.splice(0)) then();
   }
 
   #setup(number: number): IoWorkerSetup {

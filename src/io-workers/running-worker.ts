@@ -82,7 +82,9 @@ export class RunningWorker {
       case 'batch':
         return this.#router.receive(message.batch);
       case 'reading':
-        return this.#adopt(message.reading);
+        this.#adopt(message.reading);
+        this.#outbox.flush();
+        return this.#send({ kind: 'adopted' });
       case 'serving':
         this.#serving = message.serving;
         return this.#server?.setServing(message.serving);

@@ -11,6 +11,7 @@ export const OWN_PROCESS: Readonly<Record<string, string>> = {
   'src/commands/options/pool-options.test.ts': 'sets variables of the environment',
   'src/extproc/http2/connection.test.ts': 'watches a method of all connections',
   'src/extproc/http2/stream-sending.test.ts': 'watches a method of all streams',
+  'src/io-workers/adopted-reading.test.ts': 'follows the workers of the process',
   'src/io-workers/io-worker-thread.test.ts': 'follows the workers of the process',
   'src/shadow/start-shadow.test.ts': 'reads the priorities of the threads of the process',
   'src/journal/explain/last-flow-stays.test.ts': 'measures the memory of the process',

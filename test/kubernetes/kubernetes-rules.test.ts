@@ -57,6 +57,7 @@ describe.skipIf(binaries === undefined)('the rules of requests on a real API ser
           counts.push(rewrites.length);
           rules.setRewrites(rewrites);
         },
+        whenAdopted: (then) => rules.whenAdopted(then),
       },
       clock: hastyClock(),
       random: seededRandom(1),

@@ -1,6 +1,14 @@
 import type { Random } from '../../framework/runtime.ts';
 import { type ModelRewriteRule, ModelRewrites } from './model-rewrites.ts';
 
+/** Threads that read requests by the rules of this one. */
+export interface RuleReaders {
+  /** The rules have changed. */
+  refresh(): void;
+  /** Calls back once no request comes any more that was read by former rules; perhaps at once. */
+  whenAdopted(then: () => void): void;
+}
+
 /** A pool's rules for requests: the priority of each objective, and rewrites of models. */
 export class RequestRules {
   readonly #random: Random;
@@ -8,7 +16,7 @@ export class RequestRules {
   #rules: readonly ModelRewriteRule[] = [];
   #rewrites = new ModelRewrites([]);
   #models: ReadonlySet<string> = new Set();
-  #onChange: () => void = () => undefined;
+  #readers: RuleReaders | undefined;
 
   constructor(random: Random) {
     this.#random = random;
@@ -16,7 +24,7 @@ export class RequestRules {
 
   setObjectives(priorities: ReadonlyMap<string, number>): void {
     this.#priorities = priorities;
-    this.#onChange();
+    this.#readers?.refresh();
   }
 
   /** Replaces all rewrites. Where several rules name the same model, the first applies. */
@@ -26,12 +34,18 @@ export class RequestRules {
     this.#models = new Set(
       rules.flatMap(({ models, targets }) => [...models, ...targets.map(({ model }) => model)]),
     );
-    this.#onChange();
+    this.#readers?.refresh();
   }
 
-  /** Calls back after each change. */
-  observe(onChange: () => void): void {
-    this.#onChange = onChange;
+  /** These are told of each change. */
+  readBy(readers: RuleReaders): void {
+    this.#readers = readers;
+  }
+
+  /** Calls back once no request comes any more that was read by former rules; perhaps at once. */
+  whenAdopted(then: () => void): void {
+    if (this.#readers === undefined) then();
+    else this.#readers.whenAdopted(then);
   }
 
   get priorities(): ReadonlyMap<string, number> {

@@ -36,6 +36,7 @@ export function ioWorkersOptions(
     limits: served.limits,
     given: givenToWorkers(options, parts, served),
     reading: () => readingRules(parts, session),
+    onStart: (workers) => parts.rules.readBy(workers),
     link: {
       ...session,
       times,

@@ -41,7 +41,6 @@ async function start(options: ServeOptions, parts: IoWorkersParts): Promise<Star
     return { server: await startExtProcServer(served), refresh: () => undefined };
   }
   const workers = await startIoWorkers(ioWorkersOptions(options, parts, { ...served, session }));
-  parts.rules.observe(() => workers.refresh());
   showRestarts(parts.metrics.registry, workers);
   return { server: workers, refresh: () => workers.refresh() };
 }

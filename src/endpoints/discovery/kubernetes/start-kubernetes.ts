@@ -35,7 +35,7 @@ interface KubernetesOptions {
   /** What puts a server's ranks into `endpoints`; undefined: each port is one endpoint. */
   readonly ranks?: EndpointSink | undefined;
   /** Gets the InferenceObjectives and InferenceModelRewrites; undefined: they are not read. */
-  readonly rules?: Pick<RequestRules, 'setObjectives' | 'setRewrites'> | undefined;
+  readonly rules?: Pick<RequestRules, 'setObjectives' | 'setRewrites' | 'whenAdopted'> | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -64,8 +64,8 @@ const WAITING: Readonly<Record<WaitReason, string>> = {
 
 /**
  * Keeps the endpoint pool equal to an InferencePool's ready pods and whole groups. Requests in
- * flight at others continue. Endpoints are added only once the rules are known: else a request
- * could reach a model that a rule replaces.
+ * flight at others continue. Endpoints are added only once the rules are known wherever requests are
+ * read: else a request could reach a model that a rule replaces.
  */
 export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery {
   const { access, pool, spec, nodeLabels = [], clock, random, log } = options;

@@ -111,6 +111,24 @@ describe('the rules of an API server', () => {
     follower.stop();
   });
 
+  it('[V574] are settled once all threads that read requests have adopted them', async () => {
+    const address = await forbidding();
+    for (const stops of [false, true]) {
+      const { rules, follower, reported, settled } = follow(address);
+      const whenAdopted: (() => void)[] = [];
+      rules.readBy({
+        refresh: () => undefined,
+        whenAdopted: (then) => void whenAdopted.push(then),
+      });
+      await reported;
+      expect([settled(), whenAdopted.length]).toEqual([0, 1]);
+      if (stops) follower.stop();
+      whenAdopted[0]?.();
+      expect(settled()).toBe(stops ? 0 : 1);
+      follower.stop();
+    }
+  });
+
   it('that cannot be reached are waited for, but not for ever', async () => {
     const address = await forbidding();
     server?.close();

@@ -12,8 +12,11 @@ import {
 import type { RuleVersion } from './rule-source.ts';
 
 interface FollowRulesOptions extends KindParts {
-  readonly rules: Pick<RequestRules, 'setObjectives' | 'setRewrites'>;
-  /** Called once: when both kinds are listed, or forbidden, or not listed within 30 s. */
+  readonly rules: Pick<RequestRules, 'setObjectives' | 'setRewrites' | 'whenAdopted'>;
+  /**
+   * Called once: when both kinds are listed, or forbidden, or not listed within 30 s, and no request
+   * comes any more that was read before.
+   */
   readonly onSettled: () => void;
   /** Called with one sentence for each problem; not again for as long as it lasts. */
   readonly onTrouble: (sentence: string) => void;
@@ -76,14 +79,15 @@ export function followRules(options: FollowRulesOptions): RuleFollower {
 class UnsettledKinds {
   readonly #kinds = new Set<KindName>(KINDS);
   readonly #limit: Deadline;
-  readonly #onSettled: () => void;
+  readonly #options: Pick<FollowRulesOptions, 'clock' | 'rules' | 'onSettled'>;
+  #isStopped = false;
 
-  constructor({ clock, onSettled }: Pick<FollowRulesOptions, 'clock' | 'onSettled'>) {
-    this.#onSettled = onSettled;
-    this.#limit = new Deadline(clock, SETTLE_MS, () => {
+  constructor(options: Pick<FollowRulesOptions, 'clock' | 'rules' | 'onSettled'>) {
+    this.#options = options;
+    this.#limit = new Deadline(options.clock, SETTLE_MS, () => {
       if (this.#kinds.size === 0) return;
       this.#kinds.clear();
-      onSettled();
+      this.#settled();
     });
     this.#limit.restart();
   }
@@ -91,11 +95,19 @@ class UnsettledKinds {
   settle(kind: KindName): void {
     if (!this.#kinds.delete(kind) || this.#kinds.size > 0) return;
     this.#limit.stop();
-    this.#onSettled();
+    this.#settled();
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#limit.stop();
+  }
+
+  #settled(): void {
+    const { rules, onSettled } = this.#options;
+    rules.whenAdopted(() => {
+      if (!this.#isStopped) onSettled();
+    });
   }
 }
 
