@@ -1,0 +1,135 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { eventually } from '../../bench/support/stack.ts';
+import {
+  pickOf,
+  type ScriptedPicker,
+  startScriptedPicker,
+} from '../../test/support/grpc/scripted-picker.ts';
+import {
+  type ScriptedServer,
+  startScriptedServer,
+  type Visit,
+} from '../../test/support/sidecar/scripted-server.ts';
+import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
+import { type Gateway, startGateway } from './start-gateway.ts';
+
+const PICKER_TIMEOUT_MS = 1000;
+/** Less than a connection keeps before it asks its sender to wait. */
+const PIECE = Buffer.alloc(32 * 1024, 'a');
+
+let endpoint: ScriptedServer;
+let picker: ScriptedPicker;
+let clock: SimulatedClock;
+let gateway: Gateway;
+
+beforeEach(async () => {
+  endpoint = await startScriptedServer();
+  picker = await startScriptedPicker(endpoint.address);
+  clock = new SimulatedClock();
+  gateway = await startGateway({
+    host: '127.0.0.1',
+    port: 0,
+    extProcAddress: picker.address,
+    extProcTls: false,
+    bounds: { pickerTimeoutMs: PICKER_TIMEOUT_MS },
+    clock,
+    log: () => undefined,
+  });
+});
+afterEach(async () => {
+  await gateway.stop();
+  picker.stop();
+  await endpoint.stop();
+});
+
+/** Sends a request. The client reads nothing of the answer until it is asked to. */
+async function ask(): Promise<{
+  readonly visit: Visit;
+  /** The gateway's end towards the client. */
+  readonly sent: ServerResponse;
+  readonly answer: Promise<IncomingMessage>;
+}> {
+  const responses: ServerResponse[] = [];
+  const onRequest = (message: unknown): void => {
+    const { server, response } = message as {
+      readonly server: { address(): { readonly port: number } | null };
+      readonly response: ServerResponse;
+    };
+    if (server.address()?.port === gateway.port) responses.push(response);
+  };
+  subscribe('http.server.request.start', onRequest);
+  const asking = httpRequest(`http://127.0.0.1:${gateway.port}/v1/completions`, { method: 'POST' });
+  asking.end('{"model":"m"}');
+  const visit = await endpoint.next();
+  unsubscribe('http.server.request.start', onRequest);
+  const [sent] = responses;
+  if (sent === undefined) throw new Error('the gateway has got no request');
+  const answer = once(asking, 'response').then(([message]) => message as IncomingMessage);
+  return { visit, sent, answer };
+}
+
+/** Answers until the client's connection takes no more, and returns how many bytes that were. */
+async function fill({ response }: Visit, sent: ServerResponse): Promise<number> {
+  let bytes = 0;
+  while (sent.writableLength === 0) {
+    response.write(PIECE);
+    bytes += PIECE.length;
+    while ((sent.socket?.bytesWritten ?? 0) < bytes) await turns(1);
+    // By then, what the connection takes at once no longer counts as waiting.
+    await turns(3);
+  }
+  return bytes;
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function bytesOf(answer: IncomingMessage): Promise<number> {
+  let bytes = 0;
+  for await (const piece of answer) bytes += (piece as Buffer).length;
+  return bytes;
+}
+
+it.each([
+  ['says nothing more', false],
+  ['ends its stream', true],
+])(
+  '[V575] a client that reads late gets its answer whole, where the picker %s',
+  async (_, ends) => {
+    const pick = pickOf(endpoint.address);
+    picker.script((input, stream) => {
+      pick(input, stream);
+      if (ends && input.response_body?.end_of_stream === true) stream.end();
+    });
+    const { visit, sent, answer } = await ask();
+    const bytes = await fill(visit, sent);
+    visit.response.end();
+    await eventually(
+      () => sent.writableEnded,
+      (is) => is,
+    );
+    // The picker has been heard to the end by then.
+    await turns(20);
+    clock.advanceTo(PICKER_TIMEOUT_MS);
+    expect(sent.writableFinished).toBe(false);
+    expect(await bytesOf(await answer)).toBe(bytes);
+  },
+);
+
+it('[V575] a picker that ended its stream at the response is not waited for', async () => {
+  const pick = pickOf(endpoint.address);
+  picker.script((input, stream) => {
+    if (input.response_headers === undefined) pick(input, stream);
+    else stream.end();
+  });
+  const { visit, answer } = await ask();
+  visit.response.write('1');
+  const whole = bytesOf(await answer);
+  clock.advanceTo(PICKER_TIMEOUT_MS);
+  visit.response.end('2');
+  expect(await whole).toBe(2);
+});
