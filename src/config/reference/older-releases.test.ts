@@ -79,6 +79,7 @@ describe('configurations of older releases of the reference', () => {
     ['osl-bucket', 'outlen-bucket'],
     ['prefill-pin-screener', 'endpoint-pin-screener'],
     ['zmq-state-extractor', 'core-metrics-extractor'],
+    ['multicluster-topology-scorer', 'label-producer with endpoint-attribute-weight-scorer'],
     ['session-prefix-cache-producer', 'approx-prefix-cache-producer'],
     ['sojourn-time-observer-hub', 'latency-observer-producer-hub'],
     ['selective-kv-policy', 'the engine, which loads cached blocks as it needs them,'],

@@ -202,6 +202,7 @@ export const UNRELEASED_TYPES: ReadonlyMap<string, string> = new Map([
   ['modality-filter', 'label-selector-filter in a profile of header-profile-handler'],
   ['model-affinity-filter', 'served-model-filter'],
   ['mrl-scorer-hub', 'latency-observation-scorer-hub'],
+  ['multicluster-topology-scorer', 'label-producer with endpoint-attribute-weight-scorer'],
   ['osl-bucket', 'outlen-bucket'],
   ['pd-capacity-admitter', 'probabilistic-admitter'],
   ['prefetch-prerequest-handler', ENGINE_LOADS],

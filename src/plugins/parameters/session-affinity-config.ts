@@ -11,13 +11,16 @@ import {
   tokenBinding,
 } from './session-binding.ts';
 
+const TOKEN_HEADER = 'x-session-token';
+const TTL_SECONDS = 300;
+
 const token = z.lazy(() =>
   z.strictObject({
     header: z
       .string()
       .toLowerCase()
-      .default('')
-      .transform((header) => header || 'x-session-token'),
+      .default(TOKEN_HEADER)
+      .transform((header) => header || TOKEN_HEADER),
     /** Our place of `profileName`. */
     profileName: z.string().optional(),
   }),
@@ -54,8 +57,8 @@ const sessionId = z.lazy(() =>
     evictionTtlSeconds: z
       .number()
       .nonnegative()
-      .default(0)
-      .transform((seconds) => seconds || 300),
+      .default(TTL_SECONDS)
+      .transform((seconds) => seconds || TTL_SECONDS),
     /** Accepted for compatibility, without effect: there is no sweep. */
     evictionSweepSeconds: z.number().nonnegative().default(10),
   }),
