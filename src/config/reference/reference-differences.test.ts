@@ -36,6 +36,8 @@ describe('referenceDifferences', () => {
     ['probabilistic-admitter', 'an endpoint that was never scraped counts as full'],
     ['burst-prefix-cache-producer', 'a window is 10 s at most'],
     ['topology-extractor', 'the host of an endpoint is the node of its pod'],
+    ['destination-endpoint-served-verifier', 'one text says that the proxy did not name'],
+    ['topology-affinity-scorer', 'without a topology-extractor in plugins one is added'],
     ['no-hit-lru-scorer', 'endpoints that never got a prompt without a match score alike'],
     ['program-aware-fairness', 'with las, what a program got always counts less with time'],
     ['weighted-random-picker', 'where maxNumOfEndpoints is above 1'],

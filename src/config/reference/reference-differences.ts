@@ -72,6 +72,14 @@ const RULES: readonly Rule[] = [
     'where maxNumOfEndpoints is above 1, endpoints with the score 0 come behind the others; there they are left out',
   ],
   [
+    ['destination-endpoint-served-verifier'],
+    'one text says that the proxy did not name the endpoint that served; there another one says so where it sent no envoy.lb metadata at all',
+  ],
+  [
+    ['topology-affinity-scorer', 'topology-affinity-filter'],
+    'without a topology-extractor in plugins one is added; there all endpoints are alike then, with a warning at start',
+  ],
+  [
     ['topology-extractor'],
     'the host of an endpoint is the node of its pod, unless the pod has the label; there it is the host name that the pod gives itself',
   ],
