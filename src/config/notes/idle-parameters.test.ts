@@ -21,3 +21,18 @@ test('[D617] that servers of the pool are to render has no note, and how to choo
   expect(pathsOf({})).toEqual([]);
   expect(pathsOf({ minModelLen: 9 })).toEqual([`${AT}.vllm.endpointDiscovery.minModelLen`]);
 });
+
+test.each([
+  'approx-prefix-cache-producer',
+  'multicluster-approx-prefix-cache-producer',
+  'burst-prefix-cache-producer',
+])('[D623] a block of %s that is no multiple of 64 tokens has a note', (type) => {
+  const textsOf = (blockSizeTokens: number): readonly string[] =>
+    idleParameters(type, { blockSizeTokens }, AT).map(({ text }) => text);
+  for (const tokens of [4, 16, 100]) {
+    expect(textsOf(tokens)).toEqual([
+      `${AT}.blockSizeTokens has no effect: blocks have the next lower multiple of 64 tokens, at least 64`,
+    ]);
+  }
+  for (const tokens of [64, 128]) expect(textsOf(tokens)).toEqual([]);
+});

@@ -156,7 +156,8 @@ function boundsBlocksInVain(type: string, parameters: unknown): boolean {
 /** Whether the blocks of this producer have another size than it is given. */
 function isRounded(type: string, parameters: unknown): boolean {
   const tokens = parameterAt(parameters, 'blockSizeTokens') ?? 0;
-  return type === 'burst-prefix-cache-producer' && Number(tokens) % 64 !== 0;
+  const isCounted = type === 'burst-prefix-cache-producer' || APPROXIMATE.has(type);
+  return isCounted && Number(tokens) % 64 !== 0;
 }
 
 /** A text that is read as `least`. */
