@@ -50,6 +50,15 @@ describe('the report', () => {
     expect(second).toMatch(/^caution: .*only 2 draws/);
   });
 
+  it('[G277] speaks of a comparison only where there are several', async () => {
+    const one = join(folder, 'one.html');
+    const pool = join(folder, 'pool.yaml');
+    const flags = [`--trace=${trace}`, `--pool=${pool}`, '--config=default', `--report=${one}`];
+    await run(process.execPath, [PROGRAM, 'simulate', ...flags, '--requests=20']);
+    const said = [page, one].map((path) => readFileSync(path, 'utf8').includes('second column'));
+    expect(said).toEqual([true, false]);
+  });
+
   it('[O41] names trace, load, pool, configurations, draws, version and date', () => {
     const facts = [...readFileSync(page, 'utf8').matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/g)];
     const values = Object.fromEntries(facts.map(([, name, value]) => [name, value]));

@@ -64,7 +64,7 @@ export function reportPage(input: ReportInput): string {
 ${verdict.cautions.map((caution) => `<p class="caution"><b>Caution.</b> ${withFlags(escaped(caution))}</p>`).join('\n')}
 ${factBox(facts)}
 <div class="scroll${reports.length > 1 ? ' told' : ''}">${htmlTable(verdictRows(reports, verdict, rowKind))}</div>
-<p>${escaped(TABLE_LEGEND)}${(reports[0]?.seeds ?? 1) >= DRAWS_MIN ? ` ${escaped(INTERVAL_LEGEND)}` : ''}</p>
+<p>${escaped(`${reports.length > 1 ? COMPARED_LEGEND : ''}${TABLE_LEGEND}`)}${(reports[0]?.seeds ?? 1) >= DRAWS_MIN ? ` ${escaped(INTERVAL_LEGEND)}` : ''}</p>
 ${notes.map((note) => `<p>${escaped(note)}</p>`).join('\n')}
 ${legend(drawn)}
 <section>
@@ -78,8 +78,10 @@ ${loadSection(drawn)}`,
   );
 }
 
+const COMPARED_LEGEND =
+  'The second column compares the mean time to first token with the first row’s, on the same requests. ';
 const TABLE_LEGEND =
-  'The second column compares the mean time to first token with the first row’s, on the same requests. An answer is good if its first token and its further tokens come within the objective.';
+  'An answer is good if its first token and its further tokens come within the objective.';
 const INTERVAL_LEGEND =
   '± is a 95 % interval over the draws; differences are taken draw by draw, so that only the configuration differs.';
 

@@ -10,7 +10,7 @@ export interface SimulationSummary {
   readonly ttftMeanMs: number;
   readonly ttftP50Ms: number;
   readonly ttftP99Ms: number;
-  /** Per token after the first. */
+  /** Per token after the first; NaN where no answer has one. */
   readonly tpotMeanMs: number;
   readonly e2eMeanMs: number;
   /** Share of requests that met the objective; by default TTFT < 2 s and TPOT < 100 ms. */
@@ -26,14 +26,18 @@ export function summarize(
   objective: ServiceObjective = STUDY_OBJECTIVE,
 ): SimulationSummary {
   const ttftMs = new Float64Array(requests.length);
-  const sums = { tpotMs: 0, e2eMs: 0, cachedTokens: 0, promptTokens: 0 };
+  const sums = { tpotMs: 0, withFurther: 0, e2eMs: 0, cachedTokens: 0, promptTokens: 0 };
   let [served, good] = [0, 0];
   for (const each of requests) {
     if (!each.completed) continue;
     ttftMs[served] = each.ttftMs;
     served += 1;
     if (isGood(each, objective)) good += 1;
-    sums.tpotMs += tpotOf(each);
+    // An answer of one token has no further token.
+    if (each.request.outputTokens > 1) {
+      sums.tpotMs += tpotOf(each);
+      sums.withFurther += 1;
+    }
     sums.e2eMs += each.e2eMs;
     sums.cachedTokens += each.cachedTokens;
     sums.promptTokens += each.request.promptTokens;
@@ -45,7 +49,7 @@ export function summarize(
     ttftMeanMs: mean(ttfts),
     ttftP50Ms: quantile(ttfts, 0.5),
     ttftP99Ms: quantile(ttfts, 0.99),
-    tpotMeanMs: sums.tpotMs / served,
+    tpotMeanMs: sums.tpotMs / sums.withFurther,
     e2eMeanMs: sums.e2eMs / served,
     goodput: good / Math.max(1, requests.length),
     hitRate: sums.cachedTokens / Math.max(1, sums.promptTokens),
