@@ -4,6 +4,7 @@ import type { PluginCatalogue } from '../framework/plugin.ts';
 import { CAPTURE_VERSION, type CaptureHead } from '../journal/capture/capture-record.ts';
 import { withEjection } from '../picker/ejection/ejection-plan.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import { withShedding } from '../picker/plan/with-shedding.ts';
 
 interface CapturedPlanOptions {
   readonly catalogue: PluginCatalogue;
@@ -38,21 +39,31 @@ export interface GivenConfig {
   readonly featureGates?: readonly string[] | undefined;
 }
 
+/** What a serving picker adds to its configuration. */
+interface CapturedSettings {
+  readonly ejection?: object;
+  readonly saturationDetector?: object;
+}
+
 /**
  * The plan of a configuration in a capture, or of another one in its place. Where that says nothing
- * of ejection, endpoints are ejected as they were when the capture was taken. Throws ConfigError.
+ * of ejection, endpoints are ejected as they were when the capture was taken; where it says nothing
+ * of saturation, requests are shed as `serve` does it with that configuration, if they were shed
+ * then. Throws ConfigError.
  */
 export function capturedPlan(
   captured: unknown,
   { catalogue, config }: CapturedPlanOptions,
 ): PickerPlan {
-  const plan = loadConfig({
+  const loaded = loadConfig({
     text: config?.text ?? JSON.stringify(captured),
     source: config?.source ?? 'the captured configuration',
     catalogue,
     featureGates: config?.featureGates,
   });
-  const own = (captured as { readonly ejection?: object } | null)?.ejection;
+  const { ejection: own, saturationDetector } = (captured ?? {}) as CapturedSettings;
+  const sheds = config !== undefined && saturationDetector !== undefined;
+  const plan = sheds ? withShedding(loaded) : loaded;
   // What a capture from before a setting does not have was not done.
   const then = own && ejection.safeParse({ silenceMs: 0, ...own }).data;
   const asCaptured = config === undefined && then !== undefined;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { makeRequest } from '../../test/makers.ts';
 import { madeCapture } from '../../test/support/made-capture.ts';
 import {
   decidedOtherwise,
@@ -7,6 +8,8 @@ import {
   sameEndpoint,
 } from '../../test/support/redecided.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
+import { chainBlockIds } from '../openai/prompts/chain-block-ids.ts';
+import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import { redecide } from './redecide.ts';
 import type { FirstToken } from './redecision.ts';
 
@@ -76,5 +79,43 @@ describe('a capture decided by another configuration', () => {
     expect(came.length).toBeGreaterThan(100);
     expect(tokens.map(({ observedMs }) => observedMs)).toEqual(came);
     expect(tokens.every(({ predictedMs }) => predictedMs > 0)).toBe(true);
+  });
+});
+
+describe('a capture in which requests of low priority were refused for saturation', () => {
+  const plain = NAMED_CONFIGS.get('reference-default') ?? '';
+  const shedding = `${plain}\nsaturationDetector: {pluginRef: utilization-detector}\n`;
+  let sent = 0;
+  const watch = (picker: EndpointPicker): void => {
+    sent += 1;
+    if (sent % 5 > 0) return;
+    for (const { id } of picker.pool.snapshot()) {
+      const load = { waitingQueueSize: 9, runningRequests: 30, kvCacheUsage: 0.9 };
+      picker.pool.observe(id, { ...load, sampledAt: picker.clock.now() });
+    }
+    const ids = Array.from({ length: 6 }, (_, at) => `${sent % 8}-${at}`);
+    const prompt = chainBlockIds(ids, { seedText: 'secret', blockTokens: 64 });
+    const request = makeRequest({ id: `low-${sent}`, priority: -1, promptTokens: 384, prompt });
+    expect(() => picker.route(request)).toThrow('saturated');
+  };
+  const records = madeCapture(shedding, 300, 8, { watch });
+
+  it('[G278] is decided alike by the file of its configuration, which does not say that', async () => {
+    const config = { text: plain, source: 'the same' };
+    const decided = await redecideAll(records, { ...REDECIDE_OPTIONS, config });
+    expect(decided.filter(({ was }) => 'error' in was)).toHaveLength(60);
+    expect(decidedOtherwise(decided)).toEqual([]);
+  });
+
+  it('[G280] counts no request as sent that was refused, where another configuration would send it', async () => {
+    const lax = `${plain}\nsaturationDetector: {pluginRef: lax}\n`.replace(
+      'plugins:\n',
+      'plugins:\n- {type: utilization-detector, name: lax, parameters: {queueDepthThreshold: 1000, kvCacheUtilThreshold: 1}}\n',
+    );
+    const config = { text: lax, source: 'lax' };
+    const decided = await redecideAll(records, { ...REDECIDE_OPTIONS, config });
+    const changed = decidedOtherwise(decided);
+    expect(changed.length).toBeGreaterThan(0);
+    expect(changed.filter(({ was }) => !('error' in was))).toEqual([]);
   });
 });

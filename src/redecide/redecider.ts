@@ -244,6 +244,8 @@ export class Redecider {
     const actual = this.#explainable(was, all);
     remade.explained = actual && this.#differences.explain(actual, cycle);
     if (purpose === 'waiting') return;
+    // One that was refused went nowhere.
+    if ('error' in was && this.#keepsHistory) return;
     const placed = this.#keepsHistory ? applyRecordedDecision(own, all, was) : own;
     const routed = this.#picker.reserveOnly(cycle, placed);
     if ('error' in was) routed.done('aborted');

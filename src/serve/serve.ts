@@ -177,12 +177,12 @@ function telemetryOf(
 }
 
 function promotionControlOf(
-  { shadowing: { promotion }, log }: ServeOptions,
+  { plan, pool, shadowing: { promotion }, log }: ServeOptions,
   { clock, random }: RealRuntime,
 ): PromotionControl | undefined {
-  return (
-    promotion && new PromotionControl({ ...promotion, random: random.fork('canary'), clock, log })
-  );
+  const inCharge = servingPlan(plan, pool.capacityPart);
+  const parts = { inCharge, random: random.fork('canary'), clock, log };
+  return promotion && new PromotionControl({ ...promotion, ...parts });
 }
 
 function recorderOf(

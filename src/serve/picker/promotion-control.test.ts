@@ -2,9 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { makeRuntime } from '../../../test/makers.ts';
+import { makeRequest, makeRuntime } from '../../../test/makers.ts';
 import { planFrom } from '../../catalogue/plan.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
+import { RoutingError } from '../../framework/error.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { DecisionEvent } from '../../picker/events/journal.ts';
+import { withShedding } from '../../picker/plan/with-shedding.ts';
 import type { Promotion } from '../../promotion/promotion.ts';
 import { promotionRule } from '../../promotion/promotion-rule.ts';
 import { createLog } from '../../runtime/log/log.ts';
@@ -62,8 +66,9 @@ it('[G219] two pickers with one rule promote apart: another configuration at one
   const [one, other] = [0, 1].map(() => {
     const runtime = makeRuntime();
     const { random, clock } = runtime;
-    const control = new PromotionControl({ plans, rule, random, clock, log: createLog('silent') });
     const plan = planFrom('round-robin');
+    const parts = { inCharge: plan, random, clock, log: createLog('silent') };
+    const control = new PromotionControl({ plans, rule, ...parts });
     const picker = new EndpointPicker({ plan, runtime, subscribers: control.subscribers });
     const promotion = control.start(picker, []);
     promotion.promote('random', 25);
@@ -91,3 +96,38 @@ describe('the action that promotes', () => {
     expect(() => promote?.(new URLSearchParams(query))).toThrow(sentence);
   });
 });
+
+it.each([
+  ['sheds', withShedding(planFrom('least-queue')), 'shed'],
+  ['does not', planFrom('least-queue'), undefined],
+])(
+  '[G279] a promoted shadow that says nothing of saturation refuses requests of low priority where the configuration in charge %s',
+  (_what, inCharge, refusal) => {
+    const runtime = makeRuntime();
+    const { random, clock } = runtime;
+    const control = new PromotionControl({
+      plans,
+      inCharge,
+      random,
+      clock,
+      log: createLog('silent'),
+    });
+    const refusals: unknown[] = [];
+    const onDecision = ({ error }: DecisionEvent): void =>
+      void refusals.push(error instanceof RoutingError ? error.code : undefined);
+    const subscribers = [...control.subscribers, { onDecision }];
+    const picker = new EndpointPicker({ plan: inCharge, runtime, subscribers });
+    const id = 'a' as EndpointId;
+    picker.pool.upsert({ id, address: 'a:1', labels: new Map() });
+    const load = { waitingQueueSize: 99, runningRequests: 99, kvCacheUsage: 1 };
+    picker.pool.observe(id, { ...load, sampledAt: clock.now() });
+    const promotion = control.start(picker, []);
+    promotion.promote('random', 100);
+    const send = (): unknown => picker.route(makeRequest({ priority: -1 }));
+    if (refusal === undefined) send();
+    else expect(send).toThrow('saturated');
+    expect(refusals).toEqual([refusal]);
+    promotion.stop();
+    picker.stop();
+  },
+);

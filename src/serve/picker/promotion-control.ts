@@ -9,6 +9,7 @@ import type { Clock, Random } from '../../framework/runtime.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { JournalSubscriber } from '../../picker/events/journal.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
+import { withShedding } from '../../picker/plan/with-shedding.ts';
 import { Canary } from '../../promotion/canary.ts';
 import {
   type ChallengerControl,
@@ -27,6 +28,8 @@ import { HttpError } from '../admin/admin-routes.ts';
 export interface PromotionControlOptions {
   /** The plans of the shadows, by name. */
   readonly plans: ReadonlyMap<string, PickerPlan>;
+  /** The plan in charge at the start. */
+  readonly inCharge: Pick<PickerPlan, 'shedding'>;
   readonly rule?: PromotionRule | undefined;
   readonly random: Random;
   readonly clock: Clock;
@@ -40,11 +43,17 @@ export class PromotionControl {
   readonly #canary: Canary;
   readonly #options: PromotionControlOptions;
   #promotion: Promotion | undefined;
+  /** Whether the plan in charge refuses requests for saturation. */
+  #sheds: boolean;
 
   constructor(options: PromotionControlOptions) {
     this.#options = options;
     this.#canary = new Canary(options.random);
-    const onAdopted = (): void => this.#promotion?.fail('the configuration in charge has changed');
+    this.#sheds = options.inCharge.shedding !== undefined;
+    const onAdopted = ({ shedding }: PickerPlan): void => {
+      this.#sheds = shedding !== undefined;
+      this.#promotion?.fail('the configuration in charge has changed');
+    };
     this.subscribers = [this.#canary, { onAdopted }];
   }
 
@@ -80,7 +89,9 @@ export class PromotionControl {
       start: (name) => {
         const plan = plans.get(name);
         if (plan === undefined) throw new HttpError(404, unknownShadow(name, [...plans.keys()]));
-        picker.challenge(plan, { name, takes: canary.takes, onThrown });
+        // With flow control, requests have waited until there is room.
+        const challenging = this.#sheds ? withShedding(plan) : plan;
+        picker.challenge(challenging, { name, takes: canary.takes, onThrown });
         canary.begin();
       },
       setShare: (percent) => canary.setShare(percent),

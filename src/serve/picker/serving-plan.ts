@@ -1,7 +1,7 @@
-import { DEFAULT_DETECTOR } from '../../flow/control/detector-types.ts';
 import { DEFAULT_EJECTION, withEjection } from '../../picker/ejection/ejection-plan.ts';
 import type { CapacityPart } from '../../picker/plan/capacity-plan.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
+import { withShedding } from '../../picker/plan/with-shedding.ts';
 
 /**
  * The plan with what a serving picker does unless its configuration says otherwise. It is part of
@@ -9,11 +9,7 @@ import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
  * `part` is that of the command line.
  */
 export function servingPlan(given: PickerPlan, part?: CapacityPart): PickerPlan {
-  const plan = withPart(withEjection(given, DEFAULT_EJECTION), part);
-  if (plan.flowControl !== undefined || plan.shedding !== undefined) return plan;
-  const saturationDetector = { pluginRef: DEFAULT_DETECTOR.name };
-  const effective = { ...plan.effective, saturationDetector };
-  return { ...plan, shedding: DEFAULT_DETECTOR, effective };
+  return withShedding(withPart(withEjection(given, DEFAULT_EJECTION), part));
 }
 
 /** Without a capacity there is nothing to divide. */
