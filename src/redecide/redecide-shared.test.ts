@@ -20,7 +20,10 @@ function promoted(
   let requests = 0;
   const plan = loadConfig({ text: config, source: 'test', catalogue: EMBEDDED_CATALOGUE });
   return madeCapture('default', 600, seed, {
-    ...{ lost, tokensPerBlock: 400, commonBlocks: 9, openMax: 60 },
+    lost,
+    tokensPerBlock: 400,
+    commonBlocks: 9,
+    openMax: 60,
     watch: (picker) => {
       requests += 1;
       if (requests % 500 === 0) picker.withdraw();
