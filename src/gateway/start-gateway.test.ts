@@ -257,6 +257,16 @@ describe('a client', () => {
     expect(endpoint.visits).toBe(0);
   });
 
+  it('[V576] gets the head of an answer before there is any of its body', async () => {
+    await start();
+    const asked = post();
+    const { response } = await endpoint.next();
+    response.writeHead(201).flushHeaders();
+    const answer = await asked;
+    response.end('1');
+    expect([answer.status, await answer.text()]).toEqual([201, '1']);
+  });
+
   it('[V69] that does not read its answer is let go', async () => {
     await start({ idleTimeoutMs: 0, pickerTimeoutMs: 0, firstByteTimeoutMs: 0 });
     const socket = connect(gateway.port, '127.0.0.1');
