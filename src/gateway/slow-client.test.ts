@@ -14,11 +14,13 @@ import {
   type Visit,
 } from '../../test/support/sidecar/scripted-server.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
+import { GATEWAY_BOUNDS } from './gateway-bounds.ts';
 import { type Gateway, startGateway } from './start-gateway.ts';
 
 const PICKER_TIMEOUT_MS = 1000;
 /** Less than a connection keeps before it asks its sender to wait. */
 const PIECE = Buffer.alloc(32 * 1024, 'a');
+const LATER_PIECES = 400;
 
 let endpoint: ScriptedServer;
 let picker: ScriptedPicker;
@@ -107,6 +109,45 @@ it('[V575] a client that reads late gets its answer whole, though the picker has
   clock.advanceTo(PICKER_TIMEOUT_MS);
   expect(sent.writableFinished).toBe(false);
   expect(await bytesOf(await answer)).toBe(bytes);
+});
+
+it('[V69] a client that does not read the end of its answer is let go', async () => {
+  const { visit, sent, answer } = await ask();
+  await fill(visit, sent);
+  visit.response.end();
+  await eventually(
+    () => sent.writableEnded,
+    (is) => is,
+  );
+  clock.advanceTo(GATEWAY_BOUNDS.clientIdleTimeoutMs);
+  expect(sent.destroyed).toBe(true);
+  await expect(answer.then(bytesOf)).rejects.toThrow();
+});
+
+it('[V69] the answer of a client that reads late is not kept at the gateway, and it may read on after any time', async () => {
+  const { visit, sent, answer } = await ask();
+  const filled = await fill(visit, sent);
+  for (let piece = 0; piece < LATER_PIECES; piece++) visit.response.write(PIECE);
+  await eventually(
+    () => sent.writableNeedDrain,
+    (is) => is,
+  );
+  await turns(200);
+  expect(sent.writableLength).toBeLessThan((LATER_PIECES * PIECE.length) / 4);
+  const reading = await answer;
+  let bytes = 0;
+  reading.on('data', (piece: Buffer) => {
+    bytes += piece.length;
+  });
+  const sentBytes = filled + LATER_PIECES * PIECE.length;
+  await eventually(
+    () => bytes,
+    (read) => read === sentBytes,
+  );
+  clock.advanceTo(GATEWAY_BOUNDS.clientIdleTimeoutMs);
+  visit.response.end('1');
+  await once(reading, 'end');
+  expect(bytes).toBe(sentBytes + 1);
 });
 
 it('[V575] a picker that ended its stream at the response is not waited for', async () => {
