@@ -80,7 +80,7 @@ async function fill({ response }: Visit, sent: ServerResponse): Promise<number> 
     response.write(PIECE);
     bytes += PIECE.length;
     while ((sent.socket?.bytesWritten ?? 0) < bytes) await turns(1);
-    // By then, what the connection takes at once no longer counts as waiting.
+    // What the connection takes at once counts as waiting in the first of these turns.
     await turns(3);
   }
   return bytes;
@@ -104,7 +104,7 @@ it('[V575] a client that reads late gets its answer whole, though the picker has
     () => sent.writableEnded,
     (is) => is,
   );
-  // The picker has been heard to the end by then.
+  // In these turns the end of the picker's stream is read, too.
   await turns(20);
   clock.advanceTo(PICKER_TIMEOUT_MS);
   expect(sent.writableFinished).toBe(false);
