@@ -97,7 +97,7 @@ async function idleClients(port: number, count: number): Promise<() => number> {
 it.skipIf(process.platform !== 'linux').each(PROXIES)(
   '[V564] %s serves a new client where idle ones hold all files that may be open',
   async (command, args) => {
-    const program = await startProgram<{ port: number; address: string }>([
+    const program = await startProgram<{ port?: number; address?: string }>([
       command,
       '--host',
       '127.0.0.1',
