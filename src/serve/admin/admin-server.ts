@@ -98,8 +98,9 @@ function serverFor(
 }
 
 /**
- * Past the limit, or where hardly any more files can be opened, the oldest connection is cut, not the newest refused: otherwise one client that
- * holds connections could keep probes and scrapers out.
+ * Past the limit, or where hardly any more files can be opened, the oldest connection is cut, not
+ * the newest refused: otherwise one client that holds connections could keep probes and scrapers
+ * out.
  */
 function boundConnections(connectionsMax: number): (socket: Socket) => void {
   const open = new Set<Socket>();

@@ -81,8 +81,9 @@ export class Listener {
   }
 
   /**
-   * Makes room for one connection more, also where hardly any more files can be opened. The oldest that has never had a request ends, or else the
-   * oldest without one now: a client that holds connections keeps no gateway out.
+   * Makes room for one connection more, also where hardly any more files can be opened. The oldest
+   * that has never had a request ends, or else the oldest without one now: a client that holds
+   * connections keeps no gateway out.
    */
   #makeRoom(): void {
     const { connectionsMax } = this.#options.limits;
