@@ -67,7 +67,8 @@ const OVERFLOW_KEY = keyOf(OTHER, OTHER, OTHER, OTHER);
 
 /**
  * Makes a request's series on first use and finds it with one string and one look-up later. Without
- * room for another, requests share the one whose labels are all `other`, but for models that are kept, and `onFolded` is called.
+ * room for another, `onFolded` is called and requests share the one whose labels are all `other`;
+ * those for a kept model share one with its name.
  */
 export function createRequestSeries(
   registry: Registry,
