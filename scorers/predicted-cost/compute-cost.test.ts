@@ -14,6 +14,7 @@ const STATE: EndpointState = {
   engine: PRIOR_STEP_TIME,
   traffic: { requestsPerMs: 0.002, utilization: 0.4 },
   computedMs: 0,
+  step: { restMs: 0, tokens: 0, steps: 0, since: 0 },
   cachedTokens: 0,
   capacityTokens: 400_000,
   heldTokens: 30_000,
@@ -53,6 +54,14 @@ describe('what a request costs at a place', () => {
     const linear = { ...PRIOR_STEP_TIME, perSquaredTokenMs: 0 };
     computeCost(prompt, { ...STATE, cachedTokens: 30_000, engine: linear }, breakdown);
     expect(breakdown.ownPrefillMs).toBeCloseTo(400);
+  });
+
+  it('[Q386] has what is left of the step under way in place of the prompts that are in it', () => {
+    const breakdown = emptyBreakdown();
+    const step = { restMs: 25, tokens: 600, steps: 1, since: 0 };
+    computeCost(REQUEST, { ...STATE, step }, breakdown);
+    expect(breakdown.stepUnderWayMs).toBe(25);
+    expect(breakdown.queuedPrefillMs).toBeCloseTo(0.04 * 400);
   });
 
   it('is finite and above 0 wherever it goes, and no term is below 0', () => {

@@ -5,7 +5,7 @@ import {
   type Traffic,
 } from '../../src/cost-model/queueing-delay.ts';
 import { decodeStepMs, prefillSteps, promptMs } from '../../src/cost-model/step-time.ts';
-import type { InFlightLoad, StepTime } from '../../src/framework/cycle-facts.ts';
+import type { InFlightLoad, StepTime, StepUnderWay } from '../../src/framework/cycle-facts.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 
 /** Above this share of KV memory a wait is expected: answers grow as they are written. */
@@ -34,6 +34,7 @@ export interface EndpointState {
   readonly traffic: Traffic;
   /** What is computed of the pending prompts, where it counts. */
   readonly computedMs: number;
+  readonly step: StepUnderWay;
   readonly cachedTokens: number;
   readonly capacityTokens: number;
   /** KV memory in use, in tokens, as the engine last reported it. */
@@ -65,7 +66,9 @@ export type CostBreakdown = {
   cachedTokens: number;
   /** Overhead of every first token. */
   overheadMs: number;
-  /** Prompts sent there before that are not computed yet. */
+  /** What is left of the step under way, with the prompts that are computed in it. */
+  stepUnderWayMs: number;
+  /** Prompts sent there before that are computed after it. */
   queuedPrefillMs: number;
   ownPrefillMs: number;
   /** The steps until the first token, with the tokens that are decoded in them. */
@@ -102,14 +105,17 @@ export function computeCost(
   state: EndpointState,
   terms?: CostBreakdown,
 ): number {
-  const { load, engine, traffic, adapterMs, slotMs, suspectMs, tooLongMs } = state;
+  const { load, engine, step, traffic, adapterMs, slotMs, suspectMs, tooLongMs } = state;
   const uncachedTokens = Math.max(0, request.promptTokens - state.cachedTokens);
   const stepMs = decodeStepMs(load.requests, load.contextTokens, engine);
-  const pendingMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
+  const nextTokens = Math.max(0, load.pendingPrefillTokens - step.tokens);
+  const pendingMs = engine.perPrefillTokenMs * nextTokens;
   const queuedPrefillMs = Math.max(0, pendingMs - state.computedMs);
   const ownPrefillMs = promptMs({ promptTokens: request.promptTokens, uncachedTokens }, engine);
-  const stepsMs = stepMs * prefillSteps(load.pendingPrefillTokens + uncachedTokens, engine);
-  const delayMs = queueingDelayForOthersMs(traffic, queuedPrefillMs + stepMs, ownPrefillMs);
+  const stepsMs = stepMs * prefillSteps(nextTokens + uncachedTokens, engine);
+  const underWayMs = step.restMs;
+  const backlogMs = underWayMs + queuedPrefillMs + stepMs;
+  const delayMs = queueingDelayForOthersMs(traffic, backlogMs, ownPrefillMs);
   const heldUpMs = request.isCrowdedOut ? 0 : HELD_UP_WEIGHT * load.requests * ownPrefillMs;
   const answersMs = ANSWER_WEIGHT * slowedAnswersMs(request, state, stepMs);
   const memory = memoryUse(request, state, stepMs);
@@ -118,6 +124,7 @@ export function computeCost(
   const memoryDelayMs = counts ? memoryDelayForOthersMs(memory, state, ownPrefillMs) : 0;
   const costMs =
     engine.overheadMs +
+    underWayMs +
     queuedPrefillMs +
     ownPrefillMs +
     stepsMs +
@@ -132,6 +139,7 @@ export function computeCost(
     tooLongMs;
   if (terms === undefined) return costMs;
   copyKnown(terms, request, state);
+  terms.stepUnderWayMs = underWayMs;
   terms.queuedPrefillMs = queuedPrefillMs;
   terms.ownPrefillMs = ownPrefillMs;
   terms.stepsMs = stepsMs;
@@ -239,6 +247,7 @@ export function emptyBreakdown(): CostBreakdown {
   return {
     cachedTokens: 0,
     overheadMs: 0,
+    stepUnderWayMs: 0,
     queuedPrefillMs: 0,
     ownPrefillMs: 0,
     stepsMs: 0,

@@ -72,17 +72,17 @@ export function copyOffer(
   const holding = stateOf(best, tokens);
   if (holding.load.requests === 0) return undefined;
   computeCost(request, holding, terms);
-  const atBestMs = ownWaitMs(terms, holding);
+  const atBestMs = ownWaitMs(terms);
   const at = cheapestBelow(tokens, scoring, costs);
   if (at < 0) return undefined;
   const endpoint = scored[at] as Endpoint;
   // Where memory is short, a copy takes it from answers, too.
   computeCost(request, stateOf(endpoint, cachedAt(endpoint)), terms);
   if (terms.memoryMs > 0) return undefined;
-  const copied = stateOf(endpoint, tokens);
-  const priceMs = (costs[at] as number) - computeCost(request, copied, terms);
+  const copiedMs = computeCost(request, stateOf(endpoint, tokens), terms);
+  const priceMs = (costs[at] as number) - copiedMs;
   if (priceMs <= 0) return undefined;
-  const lostMs = Math.max(0, atBestMs - ownWaitMs(terms, copied));
+  const lostMs = Math.max(0, atBestMs - ownWaitMs(terms));
   // Earlier requests of the queue wait less long: half as long in the mean.
   const waitingLostMs = (lostMs / 2) * waitingAlike(scoring, tokens);
   const reuseRate = match.reuseRate(endpoint, context.now);
@@ -112,23 +112,18 @@ function cheapestBelow(
  * What the request itself waits for its first token. What others wait because of it counts when
  * they come: in a sum over all requests nothing shall be there twice.
  */
-function ownWaitMs(
-  {
-    overheadMs,
-    queuedPrefillMs,
-    ownPrefillMs,
-    stepsMs,
-    memoryMs,
-    adapterMs,
-    slotMs,
-  }: CostBreakdown,
-  { load, engine }: EndpointState,
-): Millis {
-  const stepTokens = Math.min(load.pendingPrefillTokens, engine.prefillTokensMax);
-  // The prompts of the step under way are half computed, in the mean.
-  const computedMs = (engine.perPrefillTokenMs * stepTokens) / 2;
-  const leftMs = Math.max(0, queuedPrefillMs - computedMs);
-  return overheadMs + leftMs + ownPrefillMs + stepsMs + memoryMs + adapterMs + slotMs;
+function ownWaitMs({
+  overheadMs,
+  stepUnderWayMs,
+  queuedPrefillMs,
+  ownPrefillMs,
+  stepsMs,
+  memoryMs,
+  adapterMs,
+  slotMs,
+}: CostBreakdown): Millis {
+  const computedMs = stepUnderWayMs + queuedPrefillMs + ownPrefillMs + stepsMs;
+  return overheadMs + computedMs + memoryMs + adapterMs + slotMs;
 }
 
 /** How many requests that begin with so many tokens of this prompt wait for endpoints. */

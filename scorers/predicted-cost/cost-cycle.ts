@@ -10,6 +10,7 @@ import {
   type InFlightLoad,
   type InFlightView,
   type PrefixMatch,
+  type StepUnderWay,
 } from '../../src/framework/cycle-facts.ts';
 import { type Endpoint, METRICS_STALE_MS } from '../../src/framework/endpoint.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
@@ -30,7 +31,10 @@ const SUSPECT_COST_MS = 30_000;
 const TOO_LONG_COST_MS = 1e12;
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
-type ReadState = Mutable<Omit<EndpointState, 'traffic'>> & { readonly traffic: Mutable<Traffic> };
+type ReadState = Mutable<Omit<EndpointState, 'traffic' | 'step'>> & {
+  readonly traffic: Mutable<Traffic>;
+  readonly step: Mutable<StepUnderWay>;
+};
 
 const NO_LOAD = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
 
@@ -94,6 +98,7 @@ export function costCycle(
     state.engine = model.stepTime(endpoint);
     state.computedMs = isCrowdedOut ? computedMs(inFlight, endpoint, now) : 0;
     state.cachedTokens = cachedTokens;
+    model.readStep?.(endpoint, state.load, now, state.step);
     const sample = samples.of(endpoint);
     const { engines, capacityTokens, usedTokens, usedByEach, lora, sampledAt } = sample;
     // The request goes to one engine, and the cost is that of this one.
@@ -169,6 +174,7 @@ function emptyState(requestsPerToken: () => number): ReadState {
     engine: PRIOR_STEP_TIME,
     traffic: { requestsPerMs: 0, utilization: 0 },
     computedMs: 0,
+    step: { restMs: 0, tokens: 0, steps: 0, since: 0 },
     cachedTokens: 0,
     capacityTokens: 0,
     heldTokens: 0,

@@ -9,7 +9,7 @@ import type { Endpoint } from '../framework/endpoint.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { CycleKey, SchedulingContext } from '../framework/scheduling.ts';
 import { loadPerEngine } from './engine-load.ts';
-import { decodeStepMs, predictedTtftMs } from './step-time.ts';
+import { decodeStepMs, predictedTtftMs, stepUnderWay } from './step-time.ts';
 
 /** Time left of the client's objectives: below 0 for a predicted miss. None counts as 0 ms. */
 export interface SloHeadroom {
@@ -50,7 +50,9 @@ export function ttftOn(
   const { promptTokens } = context.request;
   const cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
   const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
-  const load = loadPerEngine(inFlight.load(endpoint), endpoint);
-  const engine = context.get(ENGINE_MODEL).stepTime(endpoint);
-  return predictedTtftMs(load, { promptTokens, uncachedTokens }, engine);
+  const all = inFlight.load(endpoint);
+  const model = context.get(ENGINE_MODEL);
+  const step = stepUnderWay(endpoint, all, model, context.now);
+  const prompt = { promptTokens, uncachedTokens };
+  return predictedTtftMs(loadPerEngine(all, endpoint), prompt, model.stepTime(endpoint), step);
 }

@@ -1,4 +1,10 @@
-import type { InFlightLoad, StepTime } from '../framework/cycle-facts.ts';
+import type {
+  EngineModelView,
+  InFlightLoad,
+  StepTime,
+  StepUnderWay,
+} from '../framework/cycle-facts.ts';
+import type { Endpoint } from '../framework/endpoint.ts';
 import type { Millis } from '../framework/runtime.ts';
 
 /**
@@ -43,21 +49,27 @@ export function promptMs(prompt: PromptSize, engine: StepTime = PRIOR_STEP_TIME)
   );
 }
 
+/** Where no step is under way, or nothing is known of it. */
+const NO_STEP: Pick<StepUnderWay, 'restMs' | 'tokens'> = { restMs: 0, tokens: 0 };
+
 /**
- * Milliseconds until the first token of a prompt. Prompts that were sent before it count by their
- * tokens alone.
+ * Milliseconds until the first token of a prompt, after the step under way. Prompts that were sent
+ * before it count by their tokens alone.
  */
 export function predictedTtftMs(
   { requests, pendingPrefillTokens, contextTokens }: InFlightLoad,
   prompt: PromptSize,
   engine: StepTime = PRIOR_STEP_TIME,
+  { restMs, tokens }: Pick<StepUnderWay, 'restMs' | 'tokens'> = NO_STEP,
 ): Millis {
-  const prefillTokens = pendingPrefillTokens + prompt.uncachedTokens;
+  const nextTokens = Math.max(0, pendingPrefillTokens - tokens);
   return (
     engine.overheadMs +
-    engine.perPrefillTokenMs * pendingPrefillTokens +
+    restMs +
+    engine.perPrefillTokenMs * nextTokens +
     promptMs(prompt, engine) +
-    prefillSteps(prefillTokens, engine) * decodeStepMs(requests, contextTokens, engine)
+    prefillSteps(nextTokens + prompt.uncachedTokens, engine) *
+      decodeStepMs(requests, contextTokens, engine)
   );
 }
 
@@ -68,4 +80,16 @@ export function decodeStepMs(
   engine: StepTime = PRIOR_STEP_TIME,
 ): Millis {
   return engine.baseMs + engine.perSequenceMs * requests + engine.perContextTokenMs * contextTokens;
+}
+
+/** The step under way at an endpoint, where the model knows one. */
+export function stepUnderWay(
+  endpoint: Endpoint,
+  load: InFlightLoad,
+  model: Pick<EngineModelView, 'readStep'>,
+  at: Millis,
+): StepUnderWay {
+  const step = { restMs: 0, tokens: 0, steps: 0, since: at };
+  model.readStep?.(endpoint, load, at, step);
+  return step;
 }

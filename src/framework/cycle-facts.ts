@@ -182,10 +182,31 @@ export interface StepTime {
   readonly prefillTokensMax: number;
 }
 
+/** The step that an endpoint is in when a prompt comes: the prompt is in none before the next one. */
+export interface StepUnderWay {
+  /** How long it still takes. */
+  readonly restMs: Millis;
+  /** Tokens of pending prompts that are computed in it. */
+  readonly tokens: number;
+  /** How many steps there are from `since` to its end; 0 where none is under way. */
+  readonly steps: number;
+  readonly since: Millis;
+}
+
 /** What the picker has learned: demand and speed of endpoints, and lengths of answers. */
 export interface EngineModelView {
   /** The prior, until the endpoint has been observed. */
   stepTime(endpoint: Endpoint): StepTime;
+  /**
+   * Writes the step that the endpoint, where this load is, is in at a time. Left out where nothing is
+   * known of it.
+   */
+  readStep?(
+    endpoint: Endpoint,
+    load: InFlightLoad,
+    at: Millis,
+    into: { -readonly [Key in keyof StepUnderWay]: StepUnderWay[Key] },
+  ): void;
   /**
    * What was recently sent to the endpoint, with less weight the older it is; where it has several
    * engines, the part of one.

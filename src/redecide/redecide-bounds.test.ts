@@ -14,7 +14,7 @@ it.each([1, ...inLongRuns(2)])(
     };
     const records = madeCapture(DEFAULT_CONFIG, 2000, seed, {
       sequencesMax: 2,
-      openMax: 100,
+      openMax: 250,
       churn: 0,
       watch,
     });

@@ -107,6 +107,28 @@ describe('EngineModel', () => {
     }
   });
 
+  it('[Q388] learns how long steps are where first tokens wait for the one under way', () => {
+    const [endpoint] = makePool([{}]);
+    if (endpoint === undefined) throw new Error('no endpoint');
+    const [model, random] = [new EngineModel(), seededRandom(5)];
+    const stepMs = 30;
+    // One answer goes on, so that a step ends each 30 ms; each prompt comes in the next one.
+    let endsAt = 0;
+    for (let n = 0; n < 200; n++) {
+      const at = endsAt + stepMs * random.next();
+      const promptTokens = Math.round(50 + 500 * random.next());
+      const load = { requests: 1, pendingPrefillTokens: 0, contextTokens: 0 };
+      const routed = makeRouted(endpoint, { at, load, request: makeRequest({ promptTokens }) });
+      model.onRouted(routed);
+      endsAt += 2 * stepMs + 0.05 * promptTokens;
+      model.onFirstToken(routed, endsAt);
+    }
+    const { baseMs, overheadMs, perPrefillTokenMs } = model.stepTime(endpoint);
+    expect(Math.abs(baseMs - stepMs)).toBeLessThan(3);
+    expect(overheadMs).toBeLessThan(5);
+    expect(perPrefillTokenMs).toBeCloseTo(0.05, 2);
+  });
+
   it('[Q181] learns what attention within long prompts takes, and predicts with it', () => {
     const pool = makePool([{}, {}, {}]);
     const model = new EngineModel();

@@ -1,7 +1,13 @@
 import { DecayingFit, type FitPrior } from '../../cost-model/decaying-fit.ts';
-import { PRIOR_STEP_TIME } from '../../cost-model/step-time.ts';
-import type { StepTime } from '../../framework/cycle-facts.ts';
-import { type Demand, ENGINE_MODEL, type EngineModelView } from '../../framework/cycle-facts.ts';
+import { loadPerEngine } from '../../cost-model/engine-load.ts';
+import { decodeStepMs, PRIOR_STEP_TIME, prefillSteps } from '../../cost-model/step-time.ts';
+import type { InFlightLoad, StepTime } from '../../framework/cycle-facts.ts';
+import {
+  type Demand,
+  ENGINE_MODEL,
+  type EngineModelView,
+  type StepUnderWay,
+} from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ENGINE_COUNT } from '../../framework/endpoint-attributes.ts';
 import {
@@ -23,6 +29,7 @@ import { bounded, predictMs, promptFeatures, scaled, stepTimeOf } from './prompt
 import { RecentDemand } from './recent-demand.ts';
 import { mayWaitForResources } from './resource-waits.ts';
 import { SpeedRatios } from './speed-ratios.ts';
+import { StepPhases, type StepsBefore } from './step-phases.ts';
 
 /**
  * The coefficients of `promptFeatures`. A large model on an old accelerator is ten times slower, so
@@ -49,6 +56,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   /** The step time of an endpoint whose ratio is 1, and of one that has not answered yet. */
   #pool: StepTime = PRIOR_STEP_TIME;
   readonly #demand = new RecentDemand();
+  readonly #steps = new StepPhases();
   #answers = 0;
   /** Answers whose first token was not seen, and how many times as long they take as predicted. */
   #unseen = 0;
@@ -58,6 +66,15 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
 
   stepTime({ slot }: Endpoint): StepTime {
     return this.#stepTimes[slot] ?? this.#pool;
+  }
+
+  readStep(
+    endpoint: Endpoint,
+    load: InFlightLoad,
+    at: Millis,
+    into: { -readonly [Key in keyof StepUnderWay]: StepUnderWay[Key] },
+  ): void {
+    this.#steps.read(endpoint, { at, load, engine: this.stepTime(endpoint) }, into);
   }
 
   demand({ slot }: Endpoint): Demand {
@@ -83,6 +100,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   onEndpointRemoved({ slot }: Endpoint): void {
     this.#demand.forget(slot);
     this.#ratios.forget(slot);
+    this.#steps.forget(slot);
     this.#prefill.forget(slot);
     this.#updateStepTimes();
   }
@@ -90,6 +108,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   onRouted(routed: Routed): void {
     const { request, endpoint, prefill, at } = routed;
     const computes = prefill ?? endpoint;
+    if (prefill === undefined) this.#steps.sent(routed, this.stepTime(endpoint));
     const prefillTokens = Math.max(1, tokensToCompute(routed));
     // Without attention: decision 284 says what was measured with it.
     const promptMs = this.stepTime(computes).perPrefillTokenMs * prefillTokens;
@@ -102,6 +121,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
+    const before = this.#steps.firstToken(routed, at);
     if (mayWaitForResources(routed, this.adapters)) return;
     const { endpoint, prefill, load } = routed;
     if (prefill !== undefined) {
@@ -109,16 +129,16 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
       this.#answered();
       return;
     }
-    const features = featuresOf(routed);
+    const features = before === undefined ? featuresOf(routed) : featuresSince(routed, before);
     const ratio = this.#ratios.ratio(endpoint.slot);
-    const ttftMs = at - routed.at;
+    const observedMs = at - (before?.since ?? routed.at);
     const predictedMs = predictMs(features, this.#coefficients);
     // Behind other prompts it would share what is mistaken in their times.
     const alone = load.pendingPrefillTokens === 0;
-    this.#ratios.observe(endpoint.slot, { features, observedMs: ttftMs, predictedMs, alone });
+    this.#ratios.observe(endpoint.slot, { features, observedMs, predictedMs, alone });
     // Divided by the endpoint's own ratio, the time says something about the pool.
-    const value = ttftMs / ratio;
-    this.#prefill.onOwnFirstToken(routed, value);
+    const value = observedMs / ratio;
+    this.#prefill.onOwnFirstToken(routed, (at - routed.at) / ratio);
     this.#fit.observe(features, {
       value: withoutOutlier(value, predictedMs),
       deviation: noiseMs(predictedMs),
@@ -129,6 +149,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
 
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
     this.#outputLength.onDone(routed, at, outcome, usage);
+    this.#steps.done(routed, at, outcome);
     if (routed.prefill !== undefined) this.#prefill.onDone(routed);
     if (outcome !== 'completed' || usage === undefined || routed.firstTokenVisible) return;
     const { completionTokens } = usage;
@@ -206,4 +227,15 @@ function featuresOf(
   const { promptTokens } = request;
   const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
   return promptFeatures({ load, endpoint }, { promptTokens, uncachedTokens }, outputTokens);
+}
+
+/** What the time since `before.since` depends on: with the steps and prompts before its own step. */
+function featuresSince(routed: Routed, before: StepsBefore): readonly number[] {
+  const { request, cachedTokens, endpoint } = routed;
+  const load = loadPerEngine(routed.load, endpoint);
+  const [all = 0, , one = 1, squares = 0] = featuresOf(routed);
+  const uncachedTokens = Math.max(0, request.promptTokens - cachedTokens);
+  const nextTokens = Math.max(0, load.pendingPrefillTokens - before.tokens) + uncachedTokens;
+  const steps = before.steps + prefillSteps(nextTokens, PRIOR_STEP_TIME);
+  return [all, steps * decodeStepMs(load.requests, load.contextTokens), one, squares];
 }

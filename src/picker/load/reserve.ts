@@ -1,6 +1,6 @@
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import { slotWaitMs } from '../../cost-model/slot-wait.ts';
-import { decodeStepMs, predictedTtftMs } from '../../cost-model/step-time.ts';
+import { decodeStepMs, predictedTtftMs, stepUnderWay } from '../../cost-model/step-time.ts';
 import type { InFlightLoad } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Routed } from '../../framework/observer.ts';
@@ -13,6 +13,8 @@ export interface ExpectationParts extends Pick<Routed, 'request' | 'cachedTokens
   readonly prefill: { readonly endpoint: Endpoint; readonly cachedTokens: number } | undefined;
   readonly ledger: Pick<ReservingLedger, 'load'>;
   readonly engineModel: EngineModel;
+  /** When it is sent; where it is left out, the step under way is not known. */
+  readonly at?: Millis | undefined;
 }
 
 export interface ReservationParts extends ExpectationParts {
@@ -20,7 +22,7 @@ export interface ReservationParts extends ExpectationParts {
   readonly encoders: readonly Endpoint[];
   /** Counted until the end of the request, where the configuration asks for it. */
   readonly estimatedOutputTokens?: number | undefined;
-  /** Where it is left out, the request is never taken for lost. */
+  /** Where it is left out, the request is never taken for lost, too. */
   readonly at?: Millis | undefined;
   readonly firstTokenVisible?: boolean;
 }
@@ -48,7 +50,7 @@ export interface Reserved extends Pick<Expected, 'ttftMs' | 'tpotMs'> {
 const NO_TOKENS = { prefillTokens: 0, contextTokens: 0 };
 
 export function expectedAt(target: Endpoint, parts: ExpectationParts): Expected {
-  const { request, prefill, ledger, engineModel } = parts;
+  const { request, prefill, ledger, engineModel, at } = parts;
   const { promptTokens } = request;
   const computes = prefill?.endpoint ?? target;
   const cachedTokens = prefill?.cachedTokens ?? parts.cachedTokens;
@@ -57,9 +59,11 @@ export function expectedAt(target: Endpoint, parts: ExpectationParts): Expected 
   const there = loadPerEngine(ledger.load(target), target);
   const tpotMs = decodeStepMs(there.requests, there.contextTokens, engineModel.stepTime(target));
   const tokens = { promptTokens, uncachedTokens: prefillTokens };
-  const before = loadPerEngine(ledger.load(computes), computes);
+  const load = ledger.load(computes);
+  const before = loadPerEngine(load, computes);
+  const step = at === undefined ? undefined : stepUnderWay(computes, load, engineModel, at);
   const ttftMs =
-    predictedTtftMs(before, tokens, engineModel.stepTime(computes)) +
+    predictedTtftMs(before, tokens, engineModel.stepTime(computes), step) +
     slotWaitMs(there, outputTokens * tpotMs);
   return { prefillTokens, outputTokens, ttftMs, tpotMs };
 }

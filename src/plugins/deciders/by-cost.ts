@@ -2,7 +2,12 @@ import { z } from 'zod';
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import { heldShare } from '../../cost-model/held-memory.ts';
 import { queueingDelayForOthersMs, trafficOf } from '../../cost-model/queueing-delay.ts';
-import { decodeStepMs, predictedTtftMs, promptMs } from '../../cost-model/step-time.ts';
+import {
+  decodeStepMs,
+  predictedTtftMs,
+  promptMs,
+  stepUnderWay,
+} from '../../cost-model/step-time.ts';
 import { ENGINE_MODEL, IN_FLIGHT, prefixMatchKey } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG } from '../../framework/endpoint-attributes.ts';
@@ -96,9 +101,11 @@ function memoryShortage(endpoint: Endpoint, context: SchedulingContext): number 
 
 /** Until its first token, if this endpoint computes the prompt. */
 function ttftMs(endpoint: Endpoint, context: SchedulingContext): Millis {
-  const engine = context.get(ENGINE_MODEL).stepTime(endpoint);
-  const load = loadPerEngine(context.get(IN_FLIGHT).load(endpoint), endpoint);
-  return predictedTtftMs(load, promptAt(endpoint, context), engine);
+  const model = context.get(ENGINE_MODEL);
+  const load = context.get(IN_FLIGHT).load(endpoint);
+  const step = stepUnderWay(endpoint, load, model, context.now);
+  const prompt = promptAt(endpoint, context);
+  return predictedTtftMs(loadPerEngine(load, endpoint), prompt, model.stepTime(endpoint), step);
 }
 
 /** What computing the prompt on this endpoint costs others: later requests, and answers under way. */
