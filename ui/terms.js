@@ -17,7 +17,8 @@ import { count, duration, isTie, words } from './format.js';
 const ABOUT = {
   cachedTokens: 'of this prompt, expected in its cache',
   overheadMs: 'the network and the API server',
-  queuedPrefillMs: 'prompts that were sent there before',
+  stepUnderWayMs: 'what is left of the step under way, with the prompts in it',
+  queuedPrefillMs: 'prompts that were sent there before, after that step',
   ownPrefillMs: 'this prompt, without its cached part',
   stepsMs: 'until the first token',
   queueingDelayForOthersMs: 'later requests wait longer',

@@ -113,8 +113,7 @@ export function computeCost(
   const queuedPrefillMs = Math.max(0, pendingMs - state.computedMs);
   const ownPrefillMs = promptMs({ promptTokens: request.promptTokens, uncachedTokens }, engine);
   const stepsMs = stepMs * prefillSteps(nextTokens + uncachedTokens, engine);
-  const underWayMs = step.restMs;
-  const backlogMs = underWayMs + queuedPrefillMs + stepMs;
+  const backlogMs = step.restMs + queuedPrefillMs + stepMs;
   const delayMs = queueingDelayForOthersMs(traffic, backlogMs, ownPrefillMs);
   const heldUpMs = request.isCrowdedOut ? 0 : HELD_UP_WEIGHT * load.requests * ownPrefillMs;
   const answersMs = ANSWER_WEIGHT * slowedAnswersMs(request, state, stepMs);
@@ -124,7 +123,7 @@ export function computeCost(
   const memoryDelayMs = counts ? memoryDelayForOthersMs(memory, state, ownPrefillMs) : 0;
   const costMs =
     engine.overheadMs +
-    underWayMs +
+    step.restMs +
     queuedPrefillMs +
     ownPrefillMs +
     stepsMs +
@@ -139,7 +138,6 @@ export function computeCost(
     tooLongMs;
   if (terms === undefined) return costMs;
   copyKnown(terms, request, state);
-  terms.stepUnderWayMs = underWayMs;
   terms.queuedPrefillMs = queuedPrefillMs;
   terms.ownPrefillMs = ownPrefillMs;
   terms.stepsMs = stepsMs;
@@ -156,6 +154,7 @@ export function computeCost(
 function copyKnown(terms: CostBreakdown, request: RequestCost, state: EndpointState): void {
   terms.cachedTokens = Math.min(state.cachedTokens, request.promptTokens);
   terms.overheadMs = state.engine.overheadMs;
+  terms.stepUnderWayMs = state.step.restMs;
   terms.adapterMs = state.adapterMs;
   terms.slotMs = state.slotMs;
   terms.suspectMs = state.suspectMs;

@@ -82,7 +82,6 @@ export function costCycle(
   const isCrowdedOut = inFlight.isCrowdedOut?.(context.request) ?? false;
   const { promptTokens, outputTokensMax = 1 } = context.request;
   const request = { promptTokens, outputTokens, isCrowdedOut };
-  const leastTokens = promptTokens + outputTokensMax;
   const demandRate = model.demandRate(now);
   // Computed where a sample is old: with hundreds of endpoints none is, most of the time.
   let usualMs: Millis | undefined;
@@ -112,7 +111,7 @@ export function costCycle(
     if (capacityTokens === 0 || keptShare !== undefined) readMemory(state, endpoint, engines);
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
     state.slotMs = waitsForSlot(state.load) ? slotMs(state, outputTokens) : 0;
-    state.tooLongMs = leastTokens > sample.windowTokens ? TOO_LONG_COST_MS : 0;
+    state.tooLongMs = promptTokens + outputTokensMax > sample.windowTokens ? TOO_LONG_COST_MS : 0;
     state.suspectMs = streaks.isSuspect(endpoint, now) ? SUSPECT_COST_MS : 0;
     const isOld = now - sampledAt > METRICS_STALE_MS;
     state.stale = isOld && isSilent(endpoint);
