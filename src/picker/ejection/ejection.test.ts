@@ -40,7 +40,7 @@ describe('an endpoint that fails', () => {
     '[V130][V430] is out of the candidates within 2 s, costs at most 0.1 percent of requests after that, and is back within 10 s: one that %s, policy %s',
     (fault, policy) => {
       const bed = new EjectionBed({ policy: POLICIES[policy] ?? '' });
-      bed.run(5000);
+      bed.run(5100);
       expect(bed.changes).toEqual([]);
       const from = bed.clock.now();
       bed.set(3, fault);
