@@ -120,7 +120,7 @@ describe('a capture decided again', async () => {
     async (name) => {
       const ejection = 'ejection: {enabled: true, backoffMs: 100, backoffMaxMs: 300}';
       const config = `${NAMED_CONFIGS.get(name)}\n${ejection}\n`;
-      const records = madeCapture(config, 1500, 5, { failing: 'e3', churn: 0.1 });
+      const records = madeCapture(config, 1500, 7, { failing: 'e3', churn: 0.1 });
       const decided = await redecideAll(records, REDECIDE_OPTIONS);
       expect(decidedOtherwise(decided)).toEqual([]);
       expect(decided).toHaveLength(1500);
