@@ -6,6 +6,7 @@ import { slotWaitMs, waitsForSlot } from '../../src/cost-model/slot-wait.ts';
 import { decodeStepMs, PRIOR_STEP_TIME } from '../../src/cost-model/step-time.ts';
 import {
   ENGINE_MODEL,
+  type EngineModelView,
   IN_FLIGHT,
   type InFlightLoad,
   type InFlightView,
@@ -97,7 +98,7 @@ export function costCycle(
     state.engine = model.stepTime(endpoint);
     state.computedMs = isCrowdedOut ? computedMs(inFlight, endpoint, now) : 0;
     state.cachedTokens = cachedTokens;
-    model.readStep?.(endpoint, state.load, now, state.step);
+    readStep(state, endpoint, model, now);
     const sample = samples.of(endpoint);
     const { engines, capacityTokens, usedTokens, usedByEach, lora, sampledAt } = sample;
     // The request goes to one engine, and the cost is that of this one.
@@ -124,6 +125,18 @@ export function costCycle(
   };
   const hasOld = (): boolean => usualMs !== undefined;
   return { context, request, stateOf, scored, hasOld, match, sharedAt, cachedAt, copy: undefined };
+}
+
+/** Of most endpoints of a large pool it is known at once that they have no step under way. */
+function readStep(
+  { step, load }: ReadState,
+  endpoint: Endpoint,
+  model: EngineModelView,
+  now: Millis,
+): void {
+  step.restMs = 0;
+  step.tokens = 0;
+  if (load.requests > 0) model.readStep?.(endpoint, load, now, step);
 }
 
 function computedMs(inFlight: InFlightView, endpoint: Endpoint, now: Millis): Millis {
