@@ -127,7 +127,7 @@ export function costCycle(
   return { context, request, stateOf, scored, hasOld, match, sharedAt, cachedAt, copy: undefined };
 }
 
-/** Of most endpoints of a large pool it is known at once that they have no step under way. */
+/** Where nothing runs, as at most endpoints of a large pool, no step is under way. */
 function readStep(
   { step, load }: ReadState,
   endpoint: Endpoint,
