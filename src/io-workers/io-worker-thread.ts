@@ -53,7 +53,7 @@ export class IoWorkerThread {
     return this.#restarts;
   }
 
-  /** Whether it reads requests as it was told last. One that starts does. */
+  /** Whether it reads requests by the newest rules. One that has just started does. */
   get hasAdopted(): boolean {
     return this.#unadopted === 0;
   }

@@ -33,7 +33,7 @@ export interface IoWorkersOptions extends HealthPortOptions {
   readonly link: CoreLinkOptions;
   /** What holds now. */
   readonly reading: () => ReadingRules;
-  /** Called before the workers start, with what must hear of changes of `reading` from then on. */
+  /** Called before the workers start. The argument must be called for each change of `reading`. */
   readonly onStart: (workers: RuleReaders) => void;
   readonly clock: Clock;
   readonly log: Log;

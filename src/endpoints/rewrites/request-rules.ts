@@ -37,7 +37,7 @@ export class RequestRules {
     this.#readers?.refresh();
   }
 
-  /** These are told of each change. */
+  /** `readers` get each change. */
   readBy(readers: RuleReaders): void {
     this.#readers = readers;
   }
