@@ -72,17 +72,17 @@ export function copyOffer(
   const holding = stateOf(best, tokens);
   if (holding.load.requests === 0) return undefined;
   computeCost(request, holding, terms);
-  const atBestMs = ownWaitMs(terms);
+  const atBestMs = ownWaitMs(terms, holding);
   const at = cheapestBelow(tokens, scoring, costs);
   if (at < 0) return undefined;
   const endpoint = scored[at] as Endpoint;
   // Where memory is short, a copy takes it from answers, too.
   computeCost(request, stateOf(endpoint, cachedAt(endpoint)), terms);
   if (terms.memoryMs > 0) return undefined;
-  const copiedMs = computeCost(request, stateOf(endpoint, tokens), terms);
-  const priceMs = (costs[at] as number) - copiedMs;
+  const copied = stateOf(endpoint, tokens);
+  const priceMs = (costs[at] as number) - computeCost(request, copied, terms);
   if (priceMs <= 0) return undefined;
-  const lostMs = Math.max(0, atBestMs - ownWaitMs(terms));
+  const lostMs = Math.max(0, atBestMs - ownWaitMs(terms, copied));
   // Earlier requests of the queue wait less long: half as long in the mean.
   const waitingLostMs = (lostMs / 2) * waitingAlike(scoring, tokens);
   const reuseRate = match.reuseRate(endpoint, context.now);
@@ -112,17 +112,24 @@ function cheapestBelow(
  * What the request itself waits for its first token. What others wait because of it counts when
  * they come: in a sum over all requests nothing shall be there twice.
  */
-function ownWaitMs({
-  overheadMs,
-  stepUnderWayMs,
-  queuedPrefillMs,
-  ownPrefillMs,
-  stepsMs,
-  memoryMs,
-  adapterMs,
-  slotMs,
-}: CostBreakdown): Millis {
-  const computedMs = stepUnderWayMs + queuedPrefillMs + ownPrefillMs + stepsMs;
+function ownWaitMs(
+  {
+    overheadMs,
+    stepUnderWayMs,
+    queuedPrefillMs,
+    ownPrefillMs,
+    stepsMs,
+    memoryMs,
+    adapterMs,
+    slotMs,
+  }: CostBreakdown,
+  { load, engine, step }: EndpointState,
+): Millis {
+  const stepTokens = Math.min(load.pendingPrefillTokens, engine.prefillTokensMax);
+  // Where the step is not known, the prompts in it are half computed, in the mean.
+  const halfMs = step.steps === 0 ? (engine.perPrefillTokenMs * stepTokens) / 2 : 0;
+  const leftMs = Math.max(0, queuedPrefillMs - halfMs);
+  const computedMs = stepUnderWayMs + leftMs + ownPrefillMs + stepsMs;
   return overheadMs + computedMs + memoryMs + adapterMs + slotMs;
 }
 

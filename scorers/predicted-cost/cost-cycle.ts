@@ -136,6 +136,7 @@ function readStep(
 ): void {
   step.restMs = 0;
   step.tokens = 0;
+  step.steps = 0;
   if (load.requests > 0) model.readStep?.(endpoint, load, now, step);
 }
 

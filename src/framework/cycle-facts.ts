@@ -188,7 +188,7 @@ export interface StepUnderWay {
   readonly restMs: Millis;
   /** Tokens of pending prompts that are computed in it. */
   readonly tokens: number;
-  /** How many steps there are from `since` to its end; 0 where none is under way. */
+  /** How many steps there are from `since` to its end; 0 where none is under way, or none is known. */
   readonly steps: number;
   readonly since: Millis;
 }

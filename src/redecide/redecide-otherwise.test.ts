@@ -28,7 +28,7 @@ describe('a capture decided by another configuration', () => {
 
   it('as-if-decided, counts its own requests; as-it-happened, the requests where they really went', async () => {
     // All families of prompts go to a few endpoints, which have nearly all requests in flight.
-    const records = madeCapture('rendezvous', 600, 5, { churn: 0 });
+    const records = madeCapture('rendezvous', 600, 4, { churn: 0 });
     const config = { text: NAMED_CONFIGS.get('least-request') ?? '', source: 'least-request' };
     const busiest = async (state: 'as-it-happened' | 'as-if-decided'): Promise<number> => {
       const counts = new Map<string, number>();
@@ -37,7 +37,7 @@ describe('a capture decided by another configuration', () => {
       }
       return Math.max(...counts.values()) / (600 / 12);
     };
-    // Evenly, or on the few that are not really used: 1.3 and 2.3 times the mean. Seed 5.
+    // Evenly, or on the few that are not really used: 1.2 and 2.7 times the mean. Seed 4.
     expect(await busiest('as-if-decided')).toBeLessThan(1.5);
     expect(await busiest('as-it-happened')).toBeGreaterThan(2);
   });

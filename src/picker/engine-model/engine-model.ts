@@ -1,4 +1,3 @@
-import { DecayingFit, type FitPrior } from '../../cost-model/decaying-fit.ts';
 import { loadPerEngine } from '../../cost-model/engine-load.ts';
 import { decodeStepMs, PRIOR_STEP_TIME, prefillSteps } from '../../cost-model/step-time.ts';
 import type { InFlightLoad, StepTime } from '../../framework/cycle-facts.ts';
@@ -22,20 +21,16 @@ import type { CycleFact } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { AdapterNames } from './adapter-names.ts';
-import { FADING, noiseMs, withoutOutlier } from './first-token-noise.ts';
+import { FirstTokenFits } from './first-token-fits.ts';
+import { FADING } from './first-token-noise.ts';
 import { OutputLength } from './output-length.ts';
 import { PrefillSpeeds } from './prefill-speeds.ts';
-import { bounded, predictMs, promptFeatures, scaled, stepTimeOf } from './prompt-features.ts';
+import { predictMs, promptFeatures, scaled } from './prompt-features.ts';
 import { RecentDemand } from './recent-demand.ts';
 import { mayWaitForResources } from './resource-waits.ts';
 import { SpeedRatios } from './speed-ratios.ts';
-import { StepPhases, type StepsBefore } from './step-phases.ts';
+import { noStep, StepPhases, type StepsBefore } from './step-phases.ts';
 
-/**
- * The coefficients of `promptFeatures`. A large model on an old accelerator is ten times slower, so
- * the prior is weak.
- */
-const PRIOR: FitPrior = { means: [1, 1, 0, 1], deviations: [2, 2, 20, 2] };
 /** After this many answers the step times are updated only with every `REFRESH_ANSWERS`th. */
 const SETTLED_ANSWERS = 100;
 const REFRESH_ANSWERS = 10;
@@ -49,10 +44,9 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   readonly fact: CycleFact<EngineModelView> = { key: ENGINE_MODEL, compute: () => this };
   readonly adapters: AdapterNames = new AdapterNames();
   readonly #outputLength = new OutputLength();
-  readonly #fit = new DecayingFit(PRIOR);
-  readonly #ratios = new SpeedRatios((features) => predictMs(features, this.#coefficients));
+  readonly #fits = new FirstTokenFits();
+  readonly #ratios = new SpeedRatios((features) => predictMs(features, this.#fits.coefficients));
   readonly #prefill = new PrefillSpeeds();
-  #coefficients = PRIOR.means;
   /** The step time of an endpoint whose ratio is 1, and of one that has not answered yet. */
   #pool: StepTime = PRIOR_STEP_TIME;
   readonly #demand = new RecentDemand();
@@ -74,7 +68,9 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     at: Millis,
     into: { -readonly [Key in keyof StepUnderWay]: StepUnderWay[Key] },
   ): void {
-    this.#steps.read(endpoint, { at, load, engine: this.stepTime(endpoint) }, into);
+    const engine = this.stepTime(endpoint);
+    if (this.#fits.seesSteps) this.#steps.read(endpoint, { at, load, engine }, into);
+    else noStep(at, into);
   }
 
   demand({ slot }: Endpoint): Demand {
@@ -108,7 +104,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   onRouted(routed: Routed): void {
     const { request, endpoint, prefill, at } = routed;
     const computes = prefill ?? endpoint;
-    if (prefill === undefined) this.#steps.sent(routed, this.stepTime(endpoint));
+    if (prefill === undefined) this.#steps.sent(routed, this.#wholeStepTime(endpoint));
     const prefillTokens = Math.max(1, tokensToCompute(routed));
     // Without attention: decision 284 says what was measured with it.
     const promptMs = this.stepTime(computes).perPrefillTokenMs * prefillTokens;
@@ -129,21 +125,22 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
       this.#answered();
       return;
     }
-    const features = before === undefined ? featuresOf(routed) : featuresSince(routed, before);
     const ratio = this.#ratios.ratio(endpoint.slot);
-    const observedMs = at - (before?.since ?? routed.at);
-    const predictedMs = predictMs(features, this.#coefficients);
+    const sinceSent = { features: featuresOf(routed), observedMs: at - routed.at };
+    const sinceStep =
+      before === undefined
+        ? sinceSent
+        : {
+            features: featuresSince(routed, before),
+            observedMs: at - before.since,
+          };
+    const { features, observedMs } = this.#fits.seesSteps ? sinceStep : sinceSent;
+    const predictedMs = predictMs(features, this.#fits.coefficients);
     // Behind other prompts it would share what is mistaken in their times.
     const alone = load.pendingPrefillTokens === 0;
     this.#ratios.observe(endpoint.slot, { features, observedMs, predictedMs, alone });
-    // Divided by the endpoint's own ratio, the time says something about the pool.
-    const value = observedMs / ratio;
-    this.#prefill.onOwnFirstToken(routed, (at - routed.at) / ratio);
-    this.#fit.observe(features, {
-      value: withoutOutlier(value, predictedMs),
-      deviation: noiseMs(predictedMs),
-      fading: FADING,
-    });
+    this.#prefill.onOwnFirstToken(routed, sinceSent.observedMs / ratio);
+    this.#fits.observe(sinceStep, sinceSent, ratio);
     this.#answered();
   }
 
@@ -172,7 +169,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
       return;
     const { slot } = routed.endpoint;
     const features = featuresOf(routed, outputTokens);
-    const predictedMs = predictMs(features, this.#coefficients);
+    const predictedMs = predictMs(features, this.#fits.coefficients);
     const observedMs = Math.max(1e-3, at - routed.at);
     const log = Math.log(observedMs / (this.#ratios.ratio(slot) * predictedMs));
     this.#unseen = Math.min(this.#unseen + 1, 1 / FADING);
@@ -185,8 +182,8 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   #answered(): void {
     this.#answers += 1;
     if (this.#answers > SETTLED_ANSWERS && this.#answers % REFRESH_ANSWERS !== 0) return;
-    this.#coefficients = bounded(this.#fit.solve());
-    this.#pool = stepTimeOf(this.#coefficients);
+    this.#fits.update();
+    this.#pool = this.#fits.stepTime;
     this.#ratios.update();
     this.#prefill.update();
     this.#updateStepTimes();
@@ -208,6 +205,10 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
       const ratio = this.#ratios.ratio(slot);
       this.#stepTimes[slot] = scaled(this.#pool, ratio);
     }
+  }
+
+  #wholeStepTime({ slot }: Endpoint): StepTime {
+    return scaled(this.#fits.wholeStepTime, this.#ratios.ratio(slot));
   }
 
   /** The time that one more sequence adds to its steps, without their fixed time. */

@@ -90,10 +90,7 @@ export class StepPhases {
   /** Writes what the endpoint has under way at the moment. */
   read(endpoint: Endpoint, moment: Moment, into: Mutable<StepUnderWay>): void {
     const phase = this.#phases[endpoint.slot];
-    into.restMs = 0;
-    into.tokens = 0;
-    into.steps = 0;
-    into.since = moment.at;
+    noStep(moment.at, into);
     // An idle engine begins a step as soon as a prompt comes.
     if (phase === undefined || moment.load.requests === 0) return;
     // Which of several engines gets it is not known, nor what it computes while it lacks slots.
@@ -125,6 +122,14 @@ export class StepPhases {
     if (isBefore) phase.tokensBefore = left;
     else phase.tokensSince = left;
   }
+}
+
+/** Nothing is known of a step, or none is under way. */
+export function noStep(at: Millis, into: Mutable<StepUnderWay>): void {
+  into.restMs = 0;
+  into.tokens = 0;
+  into.steps = 0;
+  into.since = at;
 }
 
 function newPhase(): Phase {
