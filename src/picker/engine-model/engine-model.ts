@@ -140,7 +140,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     const alone = load.pendingPrefillTokens === 0;
     this.#ratios.observe(endpoint.slot, { features, observedMs, predictedMs, alone });
     this.#prefill.onOwnFirstToken(routed, sinceSent.observedMs / ratio);
-    this.#fits.observe(sinceStep, sinceSent, ratio);
+    this.#fits.observe({ sinceStep, sinceSent, ratio, alone });
     this.#answered();
   }
 

@@ -11,7 +11,7 @@ import { bounded, predictMs, stepTimeOf } from './prompt-features.ts';
  */
 const PRIOR: FitPrior = { means: [1, 1, 0, 1], deviations: [2, 2, 20, 2] };
 
-/** It counts how well about this many of the last answers were predicted. */
+/** It counts how well about this many of the last answers were predicted that waited for nobody. */
 const JUDGED_ANSWERS = 200;
 const JUDGED = 1 / JUDGED_ANSWERS;
 
@@ -24,6 +24,16 @@ export interface TimedFeatures {
   readonly observedMs: Millis;
 }
 
+/** One first token. */
+interface FirstTokenTimes {
+  readonly sinceStep: TimedFeatures;
+  readonly sinceSent: TimedFeatures;
+  /** That of the endpoint: divided by it, the times say something about the pool. */
+  readonly ratio: number;
+  /** Whether no other prompt was pending there when it was sent. */
+  readonly alone: boolean;
+}
+
 /** What was learned in one way, and how well first tokens were predicted by it. */
 class TimedFit {
   readonly #fit = new DecayingFit(PRIOR);
@@ -32,11 +42,16 @@ class TimedFit {
   /** The mean of squared errors, in which old ones fade. */
   errors = 0;
 
-  observe({ features, observedMs }: TimedFeatures, ratio: number, deviationMs: Millis): void {
+  /** Returns by how much the time differs from what was predicted. */
+  observe({ features, observedMs }: TimedFeatures, ratio: number): Millis {
     const predictedMs = predictMs(features, this.coefficients);
     const value = withoutOutlier(observedMs / ratio, predictedMs);
-    this.errors += JUDGED * (((value - predictedMs) / deviationMs) ** 2 - this.errors);
     this.#fit.observe(features, { value, deviation: noiseMs(predictedMs), fading: FADING });
+    return value - predictedMs;
+  }
+
+  judge(errorMs: Millis, deviationMs: Millis): void {
+    this.errors += JUDGED * ((errorMs / deviationMs) ** 2 - this.errors);
   }
 
   update(): void {
@@ -50,14 +65,14 @@ class TimedFit {
  * a prompt waited for, and from the time since it was sent. The first is right where prompts join
  * the next step. Where a server prepares them for longer than a step takes, they do not, and that
  * time would be learned as a part of the step: the second predicts better. The one that has
- * predicted better lately counts.
+ * predicted better lately counts, the second at the start.
  */
 export class FirstTokenFits {
   readonly #sinceStep = new TimedFit();
   readonly #sinceSent = new TimedFit();
 
   /** Whether the times since steps began count. */
-  seesSteps = true;
+  seesSteps = false;
 
   get coefficients(): readonly number[] {
     return this.#counting.coefficients;
@@ -72,11 +87,14 @@ export class FirstTokenFits {
     return this.#sinceStep.stepTime;
   }
 
-  /** `ratio` is that of the endpoint: divided by it, the times say something about the pool. */
-  observe(sinceStep: TimedFeatures, sinceSent: TimedFeatures, ratio: number): void {
+  observe({ sinceStep, sinceSent, ratio, alone }: FirstTokenTimes): void {
     const deviationMs = noiseMs(predictMs(sinceSent.features, this.#sinceSent.coefficients));
-    this.#sinceStep.observe(sinceStep, ratio, deviationMs);
-    this.#sinceSent.observe(sinceSent, ratio, deviationMs);
+    const stepErrorMs = this.#sinceStep.observe(sinceStep, ratio);
+    const sentErrorMs = this.#sinceSent.observe(sinceSent, ratio);
+    // Behind other prompts, as in overload, it waits for more than for a step.
+    if (!alone) return;
+    this.#sinceStep.judge(stepErrorMs, deviationMs);
+    this.#sinceSent.judge(sentErrorMs, deviationMs);
   }
 
   update(): void {
