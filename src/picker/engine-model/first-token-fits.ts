@@ -28,7 +28,7 @@ export interface TimedFeatures {
 interface FirstTokenTimes {
   readonly sinceStep: TimedFeatures;
   readonly sinceSent: TimedFeatures;
-  /** That of the endpoint: divided by it, the times say something about the pool. */
+  /** The ratio of the endpoint: divided by it, the times say something about the pool. */
   readonly ratio: number;
   /** Whether no other prompt was pending there when it was sent. */
   readonly alone: boolean;
