@@ -1,40 +1,21 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
 import { CountedClock } from '../../test/support/counted-clock.ts';
-import {
-  type ScriptedPicker,
-  startScriptedPicker,
-} from '../../test/support/grpc/scripted-picker.ts';
-import {
-  type ScriptedServer,
-  startScriptedServer,
-} from '../../test/support/sidecar/scripted-server.ts';
+import { type GatewayBed, startGatewayBed } from '../../test/support/grpc/gateway-bed.ts';
+import type { ScriptedServer } from '../../test/support/sidecar/scripted-server.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import { type Gateway, startGateway } from './start-gateway.ts';
 
-let endpoint: ScriptedServer;
-let picker: ScriptedPicker;
+let endpoint: GatewayBed['endpoint'];
 let clock: CountedClock;
-let gateway: Gateway;
+let gateway: GatewayBed['gateway'];
+let bed: GatewayBed;
 
 beforeEach(async () => {
-  endpoint = await startScriptedServer();
-  picker = await startScriptedPicker(endpoint.address);
   clock = new CountedClock(new SimulatedClock());
-  gateway = await startGateway({
-    host: '127.0.0.1',
-    port: 0,
-    extProcAddress: picker.address,
-    extProcTls: false,
-    clock,
-    log: () => undefined,
-  });
+  bed = await startGatewayBed(clock);
+  ({ endpoint, gateway } = bed);
 });
-afterEach(async () => {
-  await gateway.stop();
-  picker.stop();
-  await endpoint.stop();
-});
+afterEach(() => bed.stop());
 
 const ask = (signal?: AbortSignal): Promise<Response> =>
   fetch(`http://127.0.0.1:${gateway.port}/v1/completions`, {

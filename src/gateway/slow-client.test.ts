@@ -3,49 +3,29 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
-import {
-  pickOf,
-  type ScriptedPicker,
-  startScriptedPicker,
-} from '../../test/support/grpc/scripted-picker.ts';
-import {
-  type ScriptedServer,
-  startScriptedServer,
-  type Visit,
-} from '../../test/support/sidecar/scripted-server.ts';
+import { type GatewayBed, startGatewayBed } from '../../test/support/grpc/gateway-bed.ts';
+import { pickOf } from '../../test/support/grpc/scripted-picker.ts';
+import type { Visit } from '../../test/support/sidecar/scripted-server.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { GATEWAY_BOUNDS } from './gateway-bounds.ts';
-import { type Gateway, startGateway } from './start-gateway.ts';
 
 const PICKER_TIMEOUT_MS = 1000;
 /** Less than a connection keeps before it asks its sender to wait. */
 const PIECE = Buffer.alloc(32 * 1024, 'a');
 const LATER_PIECES = 400;
 
-let endpoint: ScriptedServer;
-let picker: ScriptedPicker;
+let endpoint: GatewayBed['endpoint'];
+let picker: GatewayBed['picker'];
 let clock: SimulatedClock;
-let gateway: Gateway;
+let gateway: GatewayBed['gateway'];
+let bed: GatewayBed;
 
 beforeEach(async () => {
-  endpoint = await startScriptedServer();
-  picker = await startScriptedPicker(endpoint.address);
   clock = new SimulatedClock();
-  gateway = await startGateway({
-    host: '127.0.0.1',
-    port: 0,
-    extProcAddress: picker.address,
-    extProcTls: false,
-    bounds: { pickerTimeoutMs: PICKER_TIMEOUT_MS },
-    clock,
-    log: () => undefined,
-  });
+  bed = await startGatewayBed(clock, { pickerTimeoutMs: PICKER_TIMEOUT_MS });
+  ({ endpoint, picker, gateway } = bed);
 });
-afterEach(async () => {
-  await gateway.stop();
-  picker.stop();
-  await endpoint.stop();
-});
+afterEach(() => bed.stop());
 
 /** Sends a request. The client reads nothing of the answer until it is asked to. */
 async function ask(): Promise<{

@@ -1,28 +1,18 @@
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, it } from 'vitest';
 import { exchange, requestBody, requestHeaders } from '../../test/support/grpc/ext-proc-client.ts';
+import { PLAIN_READING } from '../../test/support/linked-threads.ts';
 import type { RuleReaders } from '../endpoints/rewrites/request-rules.ts';
 import { limitsFor } from '../extproc/server/port/server-limits.ts';
 import { RoutingError } from '../framework/error.ts';
-import { DEFAULT_MEDIA } from '../framework/prompt-reading.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { createLog } from '../runtime/log/log.ts';
 import type { ReadingRules } from './io-worker-setup.ts';
 import { type IoWorkers, startIoWorkers } from './io-workers.ts';
 
-const WITHOUT_RULES: ReadingRules = {
-  priorities: new Map(),
-  rewrites: [],
-  parsers: [],
-  propagatesPriority: false,
-  prompts: { referenceText: false, media: DEFAULT_MEDIA },
-  answersEndpointOnly: false,
-  preparing: 'nothing',
-};
-
 const renaming = (model: string): ReadingRules => ({
-  ...WITHOUT_RULES,
+  ...PLAIN_READING,
   rewrites: [{ rule: 'canary', models: ['chat'], targets: [{ model }] }],
 });
 
@@ -33,7 +23,7 @@ afterEach(async () => {
 
 /** Two I/O workers. The rules change as the second of them starts. */
 async function setUp() {
-  let reading = WITHOUT_RULES;
+  let reading = PLAIN_READING;
   let readers: RuleReaders | undefined;
   const models: string[] = [];
   const change = (next: ReadingRules): void => {

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
+import { PLAIN_READING } from '../../test/support/linked-threads.ts';
 import { limitsFor } from '../extproc/server/port/server-limits.ts';
-import { DEFAULT_MEDIA } from '../framework/prompt-reading.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import type { Log } from '../runtime/log/log.ts';
 import type { IoWorkerSetup } from './io-worker-setup.ts';
@@ -24,15 +24,7 @@ const SETUP: IoWorkerSetup = {
   times: 'none',
   number: 0,
   cells: [newUsageCell()],
-  reading: {
-    priorities: new Map(),
-    rewrites: [],
-    parsers: [],
-    propagatesPriority: false,
-    prompts: { referenceText: false, media: DEFAULT_MEDIA },
-    answersEndpointOnly: false,
-    preparing: 'nothing',
-  },
+  reading: PLAIN_READING,
   serving: true,
 };
 

@@ -1,5 +1,6 @@
 import { vi } from 'vitest';
 import type { Endpoint } from '../../src/framework/endpoint.ts';
+import { DEFAULT_MEDIA } from '../../src/framework/prompt-reading.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type {
   Placement,
@@ -9,11 +10,23 @@ import type {
 } from '../../src/framework/routing.ts';
 import type { Batch } from '../../src/io-workers/batch.ts';
 import { CoreLink, type CoreLinkOptions } from '../../src/io-workers/core-link.ts';
+import type { ReadingRules } from '../../src/io-workers/io-worker-setup.ts';
 import { RemoteFollowing } from '../../src/io-workers/remote-following.ts';
 import { RemoteRouter } from '../../src/io-workers/remote-router.ts';
 import { TurnOutbox } from '../../src/io-workers/turn-outbox.ts';
 import { makeEndpoint } from '../makers.ts';
 import { inertRouted } from './session/inert-routed.ts';
+
+/** How a worker reads requests where nothing is configured. */
+export const PLAIN_READING: ReadingRules = {
+  priorities: new Map(),
+  rewrites: [],
+  parsers: [],
+  propagatesPriority: false,
+  prompts: { referenceText: false, media: DEFAULT_MEDIA },
+  answersEndpointOnly: false,
+  preparing: 'nothing',
+};
 
 interface LinkedThreads {
   readonly worker: RemoteRouter;

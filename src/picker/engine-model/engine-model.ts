@@ -47,8 +47,6 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   readonly #fits = new FirstTokenFits();
   readonly #ratios = new SpeedRatios((features) => predictMs(features, this.#fits.coefficients));
   readonly #prefill = new PrefillSpeeds();
-  /** The step time of an endpoint whose ratio is 1, and of one that has not answered yet. */
-  #pool: StepTime = PRIOR_STEP_TIME;
   readonly #demand = new RecentDemand();
   readonly #steps = new StepPhases();
   #answers = 0;
@@ -59,7 +57,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   #stepTimes: StepTime[] = [];
 
   stepTime({ slot }: Endpoint): StepTime {
-    return this.#stepTimes[slot] ?? this.#pool;
+    return this.#stepTimes[slot] ?? this.#fits.stepTime;
   }
 
   readStep(
@@ -183,7 +181,6 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     this.#answers += 1;
     if (this.#answers > SETTLED_ANSWERS && this.#answers % REFRESH_ANSWERS !== 0) return;
     this.#fits.update();
-    this.#pool = this.#fits.stepTime;
     this.#ratios.update();
     this.#prefill.update();
     this.#updateStepTimes();
@@ -203,7 +200,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     // What a server does for itself shows its speed without a transfer.
     for (const slot of this.#ratios.slots()) {
       const ratio = this.#ratios.ratio(slot);
-      this.#stepTimes[slot] = scaled(this.#pool, ratio);
+      this.#stepTimes[slot] = scaled(this.#fits.stepTime, ratio);
     }
   }
 

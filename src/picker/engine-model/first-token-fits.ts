@@ -78,6 +78,7 @@ export class FirstTokenFits {
     return this.#counting.coefficients;
   }
 
+  /** The step time of an endpoint whose ratio is 1, and of one that has not answered yet. */
   get stepTime(): StepTime {
     return this.#counting.stepTime;
   }
