@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Tools } from '../load/bed.ts';
+import type { OtherSide, Tools } from '../load/bed.ts';
 import {
   FIGURE_NAMES,
   FIGURES,
@@ -12,7 +12,7 @@ import {
   summarize,
   summarizeAll,
 } from './figures.ts';
-import { measureRow, type SideResult, type Timing } from './measure-row.ts';
+import { measureRow, type RowResult, type SideResult, type Timing } from './measure-row.ts';
 import { type CostRow, unitOf } from './row.ts';
 
 /** A row measured with our picker and with the picker of another checkout. */
@@ -27,9 +27,16 @@ export interface AgainstResult {
 
 /**
  * Two processes of the same code differ by several percent: a ratio needs several pairs of
- * processes.
+ * processes, as many in one order as in the other.
  */
-export const PAIRS_DEFAULT = 3;
+export const PAIRS_DEFAULT = 4;
+
+/** What measures two pickers in turn. */
+export interface PairTools extends Tools {
+  readonly main: string;
+  readonly other: Extract<OtherSide, { readonly kind: 'picker' }>;
+  readonly pairs: number;
+}
 
 /** Throws if the folder is not a checkout with installed packages. */
 export function requireCheckout(folder: string): void {
@@ -39,23 +46,29 @@ export function requireCheckout(folder: string): void {
   }
 }
 
-/** Measures a row with pairs of processes; within each pair the two sides alternate. */
+/**
+ * Measures a row with pairs of processes; within each pair the two sides alternate. Every second
+ * pair starts the other's process first: the one that was started and warmed up first measured 2 %
+ * dearer where both had the same code.
+ */
 export async function measureAgainst(
   row: CostRow,
   timing: Timing,
-  tools: Tools & { readonly pairs: number },
+  tools: PairTools,
 ): Promise<AgainstResult> {
   const ours: Figures[] = [];
   const others: Figures[] = [];
   const ratios: Figures[] = [];
   let failedShare = 0;
   for (let pair = 0; pair < tools.pairs; pair++) {
-    const result = await measureRow(row, timing, tools);
-    if (result.other === undefined) throw new Error(`row ${row.id} was measured on one side only`);
-    ours.push(medians(result.ours));
-    others.push(medians(result.other));
-    ratios.push(ratioOf(result.ours.rounds, result.other.rounds));
-    failedShare = Math.max(failedShare, result.ours.failedShare, result.other.failedShare);
+    const [mine, theirs] =
+      pair % 2 === 0
+        ? bothSides(await measureRow(row, timing, tools))
+        : exchanged(bothSides(await measureRow(row, timing, otherFirst(tools))));
+    ours.push(medians(mine));
+    others.push(medians(theirs));
+    ratios.push(ratioOf(mine.rounds, theirs.rounds));
+    failedShare = Math.max(failedShare, mine.failedShare, theirs.failedShare);
   }
   return {
     row,
@@ -64,6 +77,25 @@ export async function measureAgainst(
     other: summarizeAll(others),
     failedShare,
   };
+}
+
+/** The same tools with the places of the two pickers exchanged. */
+function otherFirst({ main, oursFlags = [], other, ...tools }: PairTools): Tools {
+  return {
+    ...tools,
+    main: other.main,
+    ...(other.flags !== undefined && { oursFlags: other.flags }),
+    other: { kind: 'picker', main, flags: oursFlags },
+  };
+}
+
+function bothSides({ row, ours, other }: RowResult): readonly [SideResult, SideResult] {
+  if (other === undefined) throw new Error(`row ${row.id} was measured on one side only`);
+  return [ours, other];
+}
+
+function exchanged<First, Second>([first, second]: readonly [First, Second]): [Second, First] {
+  return [second, first];
 }
 
 function medians({ figures }: SideResult): Figures {

@@ -3,7 +3,7 @@ import { packageFile } from '../../src/files/folders.ts';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import type { Tools } from '../load/bed.ts';
 import { buildYardstick } from '../yardstick/build.ts';
-import { type AgainstResult, againstLines, measureAgainst } from './against.ts';
+import { type AgainstResult, againstLines, measureAgainst, type PairTools } from './against.ts';
 import { type GoOptions, goHolds, goText, measureBesideGo } from './beside-go/beside-go.ts';
 import { builtMain } from './build.ts';
 import { measureRow, type RowResult } from './measure-row.ts';
@@ -103,10 +103,7 @@ async function printCosts(
   return results.every((result) => verdictOf(result, results).holds) ? 0 : 1;
 }
 
-async function printAgainst(
-  { rows, timing, json }: CostOptions,
-  tools: Tools & { readonly pairs: number },
-): Promise<void> {
+async function printAgainst({ rows, timing, json }: CostOptions, tools: PairTools): Promise<void> {
   const results: AgainstResult[] = [];
   for (const [index, row] of rows.entries()) {
     const result = await measureAgainst(row, timing, tools);

@@ -24,10 +24,10 @@ export interface Tools {
   readonly oursFlags?: readonly string[];
 }
 
-/** A bare Go ext_proc echo, or another picker by its main file. */
+/** A bare Go ext_proc echo, or another picker by its main file, with flags of `serve` for it. */
 export type OtherSide =
   | { readonly kind: 'yardstick'; readonly path: string }
-  | { readonly kind: 'picker'; readonly main: string };
+  | { readonly kind: 'picker'; readonly main: string; readonly flags?: readonly string[] };
 
 export interface BedOptions {
   readonly config: string;
@@ -132,7 +132,8 @@ export async function startServer(
     return startPicker({ ...options, flags, main }, addresses, tools);
   }
   if (other.kind === 'picker') {
-    return startPicker({ ...options, main: other.main }, addresses, tools);
+    const { main, flags = [] } = other;
+    return startPicker({ ...options, flags, main }, addresses, tools);
   }
   const echo = await startChild({
     name: 'yardstick',
