@@ -2,14 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../../../../runtime/clock/simulated-clock.ts';
 import { Pace } from './pace.ts';
 
-function setUp(workMs: number) {
+function setUp(workMs: number, { timersLateMs = 0 } = {}) {
   const clock = new SimulatedClock();
   const late: boolean[] = [];
   let workedMs = 0;
   // Work takes time of the processor, and the simulated clock stands still meanwhile.
   const counted = Object.assign(Object.create(clock) as SimulatedClock, {
     now: () => clock.now(),
-    setTimer: clock.setTimer.bind(clock),
+    setTimer: (delay: number, callback: () => void) =>
+      clock.setTimer(delay + timersLateMs, callback),
     cpuTime: () => workedMs,
   });
   const pace = new Pace({
@@ -75,6 +76,14 @@ describe('the pace at which answers of an API server are read', () => {
       clock.advanceTo(clock.now() + 30);
     }
     expect([pace.waitedMs, late]).toEqual([0, []]);
+  });
+
+  it('[V590] says nothing of a server where timers came late while reading waited', async () => {
+    const { clock, late, pace, work } = setUp(200, { timersLateMs: 2500 });
+    for (let n = 0; n < 2; n++) void pace.run(work);
+    await clock.run(60_000);
+    expect(pace.waitedMs).toBeGreaterThan(2500);
+    expect(late).toEqual([]);
   });
 
   it('lets those who wait take turns, also where work fails', async () => {

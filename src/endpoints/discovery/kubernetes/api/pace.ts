@@ -68,7 +68,7 @@ export class Pace {
   }
 
   async #wait(): Promise<void> {
-    const { clock, share, onLate } = this.#options;
+    const { clock, share } = this.#options;
     const from = clock.now();
     this.#lateSince ??= from;
     while (this.#leftMs <= 0) {
@@ -76,10 +76,16 @@ export class Pace {
       await new Promise<void>((resolve) => void clock.setTimer(waitMs, resolve));
       this.#fill();
     }
-    this.#waitedMs += clock.now() - from;
-    if (this.#late || clock.now() - this.#lateSince < LATE_MS) return;
+    this.#waitedMs += this.#at - from;
+    this.#noteLate();
+  }
+
+  /** A timer that came late, as on a busy machine, may have brought so much that nothing waits. */
+  #noteLate(): void {
+    const since = this.#lateSince;
+    if (this.#late || since === undefined || this.#at - since < LATE_MS) return;
     this.#late = true;
-    onLate(true);
+    this.#options.onLate(true);
   }
 
   #fill(): void {

@@ -224,4 +224,30 @@ describe('a follower of a pool', () => {
     expect([ids(), endpoints.snapshot()[0]?.address]).toEqual(['n/p-rank-0', '10.0.0.1:9000']);
     follower.stop();
   });
+
+  it('[V592] follows the others where a pod is too large, until the pod is smaller or not selected', async () => {
+    const world = makeWorld();
+    world.pools.put('pool', pool([8000]));
+    const large = pod({ activePorts: 'x'.repeat(17_000) });
+    world.pods.put('large', large);
+    world.pods.put('other', pod({ app: 'other', ip: '10.0.0.9' }));
+    const { ids, follower } = follow(world);
+    for (let n = 1; n <= 20; n++) {
+      world.pods.put('small', pod({ ip: `10.0.0.${2 + n}` }));
+      await world.clock.run(1000 * n);
+      world.clock.advanceTo(1000 * n);
+    }
+    expect([ids(), world.pods.lists]).toEqual(['n/small-rank-0', 1]);
+    expect(follower.troubles).toEqual([expect.stringContaining('some pods are left out')]);
+    world.pods.put('large', pod({}));
+    await world.clock.run(world.clock.now() + 100);
+    expect([ids(), follower.troubles]).toEqual(['n/large-rank-0 n/small-rank-0', []]);
+    world.pods.put('large', large);
+    await world.clock.run(world.clock.now() + 100);
+    expect(follower.troubles).toHaveLength(1);
+    world.pools.put('pool', pool([8000], 'other'));
+    await world.clock.run(world.clock.now() + 2000);
+    expect([ids(), follower.troubles]).toEqual(['n/other-rank-0', []]);
+    follower.stop();
+  });
 });

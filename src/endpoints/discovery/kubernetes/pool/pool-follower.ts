@@ -176,7 +176,7 @@ export class PoolFollower {
 
   #select(selector: string | undefined): void {
     this.#pods?.stop();
-    this.#troubles.clear('pods');
+    for (const source of ['pods', roomFor('pods')]) this.#troubles.clear(source);
     this.#selector = selector;
     this.#pods = undefined;
     if (selector === undefined) {
@@ -226,7 +226,7 @@ export class PoolFollower {
         onChange,
         onTrouble: (sentence) => this.#troubles.set(kind, [sentence]),
         onRecovered: () => this.#recovered(kind),
-        onLeftOut: (some) => this.note(`room for ${kind}`, some ? leftOut(kind) : undefined),
+        onLeftOut: (some) => this.note(roomFor(kind), some ? leftOut(kind) : undefined),
       },
       objectBytesMax: kind === 'pool' ? undefined : POD_BYTES_MAX,
     });
@@ -240,6 +240,11 @@ export class PoolFollower {
 
 function absent({ namespace, name }: PoolFollowerOptions['poolName']): string {
   return `there is no InferencePool ${name} in namespace ${namespace}: create it, or correct --pool-name, --pool-namespace or --pool-group`;
+}
+
+/** The source of troubles with objects that are left out. */
+function roomFor(kind: Kind): string {
+  return `room for ${kind}`;
 }
 
 function leftOut(kind: Kind): string {

@@ -35,4 +35,16 @@ describe('the objects of one kind', () => {
     kept.set(large('a', 17));
     expect([kept.all.size, kept.leftOut]).toEqual([0, 2]);
   });
+
+  it('[V592] that are too large wait for no room, and count once, until they are smaller or gone', () => {
+    const kept = new KeptObjects<Large>(16 * 1024);
+    for (let n = 0; n < 3; n++) kept.set(large('a', 17));
+    kept.set(large('b', 17));
+    expect([kept.leftOut, kept.hasRoomAgain]).toEqual([2, false]);
+    kept.set(large('a', 8));
+    kept.delete(large('b', 17));
+    expect([kept.leftOut, kept.all.size]).toEqual([0, 1]);
+    for (let n = 0; n < 1001; n++) kept.set(large(String(n), 17));
+    expect([kept.leftOut, kept.hasRoomAgain]).toEqual([1001, false]);
+  });
 });

@@ -3,6 +3,8 @@ import type { KubeObject } from './kube-objects.ts';
 /** What the objects of one kind may take, as JSON: 60,000 pods of usual size. */
 const BYTES_MAX: number = 64 * 1024 * 1024;
 const OBJECT_BYTES_MAX: number = 256 * 1024;
+/** Of further ones it is not known when they go: only the next list says so. */
+const TOO_LARGE_KNOWN_MAX = 1000;
 
 /** The objects of one kind by `namespace/name`, within a bound of bytes. */
 export class KeptObjects<T extends KubeObject> {
@@ -13,7 +15,11 @@ export class KeptObjects<T extends KubeObject> {
   readonly #awaited: Map<string, number>;
   #bytes = 0;
   #awaitedBytes: number;
-  #leftOut = 0;
+  /** The keys of objects that are too large by themselves, whatever room there is. */
+  readonly #tooLarge = new Set<string>();
+  #furtherTooLarge = 0;
+  /** How many came for which there was no room beside the others. */
+  #withoutRoom = 0;
 
   /** `before` were kept before the list that now comes: they have room before others. */
   constructor(objectBytesMax: number = OBJECT_BYTES_MAX, before?: KeptObjects<T>) {
@@ -26,14 +32,14 @@ export class KeptObjects<T extends KubeObject> {
     return this.#objects;
   }
 
-  /** How many objects have come that were not kept. */
+  /** How many objects are not kept. One without room counts each time it comes. */
   get leftOut(): number {
-    return this.#leftOut;
+    return this.#tooLarge.size + this.#furtherTooLarge + this.#withoutRoom;
   }
 
   /** Whether some were left out for which there is room by now. */
   get hasRoomAgain(): boolean {
-    return this.#leftOut > 0 && this.#bytes < BYTES_MAX / 2;
+    return this.#withoutRoom > 0 && this.#bytes < BYTES_MAX / 2;
   }
 
   /** Keeps an object, or leaves it out where there is no room. Returns its key. */
@@ -41,9 +47,12 @@ export class KeptObjects<T extends KubeObject> {
     const key = keyOf(object);
     const bytes = JSON.stringify(object).length;
     this.#forget(key);
-    const room = BYTES_MAX - this.#bytes - this.#awaitedBytes;
-    if (bytes > this.#objectBytesMax || bytes > room) {
-      this.#leftOut += 1;
+    if (bytes > this.#objectBytesMax) {
+      this.#leaveOut(key);
+      return key;
+    }
+    if (bytes > BYTES_MAX - this.#bytes - this.#awaitedBytes) {
+      this.#withoutRoom += 1;
       return key;
     }
     this.#objects.set(key, object);
@@ -64,7 +73,13 @@ export class KeptObjects<T extends KubeObject> {
     this.#awaitedBytes = 0;
   }
 
+  #leaveOut(key: string): void {
+    if (this.#tooLarge.size < TOO_LARGE_KNOWN_MAX) this.#tooLarge.add(key);
+    else this.#furtherTooLarge += 1;
+  }
+
   #forget(key: string): void {
+    this.#tooLarge.delete(key);
     this.#awaitedBytes -= this.#awaited.get(key) ?? 0;
     this.#awaited.delete(key);
     if (!this.#objects.delete(key)) return;
