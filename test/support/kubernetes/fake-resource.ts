@@ -3,7 +3,7 @@ import type {
   WatchObserver,
 } from '../../../src/endpoints/discovery/kubernetes/watch/informer.ts';
 import type { KubeObject } from '../../../src/endpoints/discovery/kubernetes/watch/kube-objects.ts';
-import type { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
+import type { Clock } from '../../../src/framework/runtime.ts';
 
 interface Change<T> {
   readonly version: number;
@@ -24,7 +24,7 @@ interface Watching<T> {
  */
 export class FakeResource<T extends KubeObject> implements ResourceSource<T> {
   readonly objects: Map<string, T> = new Map();
-  readonly #clock: SimulatedClock;
+  readonly #clock: Clock;
   #version = 1;
   /** Changes in the history, oldest first. */
   #history: Change<T>[] = [];
@@ -32,9 +32,11 @@ export class FakeResource<T extends KubeObject> implements ResourceSource<T> {
   up = true;
   /** Accepts requests and answers none. */
   mute = false;
+  /** Watches are answered in the call that asks for them. */
+  atOnce = false;
   lists = 0;
 
-  constructor(clock: SimulatedClock) {
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 
@@ -96,15 +98,17 @@ export class FakeResource<T extends KubeObject> implements ResourceSource<T> {
       hearer.onEnd(status, reason);
     };
     const watching: Watching<T> = { shows, hearer: { ...bound(hearer), onEnd: end } };
-    this.#clock.setTimer(1, () => {
+    const answer = (): void => {
       if (!open) return;
       if (!this.up) return end(undefined, 'connection refused');
       const oldest = this.#history[0]?.version ?? this.#version + 1;
       if (Number(from) < oldest - 1) return end(410, 'too old resource version');
       hearer.onOpen();
       for (const change of this.#history) if (change.version > Number(from)) tell(watching, change);
-      this.#watches.add(watching);
-    });
+      if (open) this.#watches.add(watching);
+    };
+    if (this.atOnce) answer();
+    else this.#clock.setTimer(1, answer);
     return { stop };
   }
 

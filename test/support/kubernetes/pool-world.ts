@@ -1,7 +1,9 @@
+import type { EndpointSink } from '../../../src/endpoints/discovery/kubernetes/pool/held-endpoints.ts';
 import type { InferencePool } from '../../../src/endpoints/discovery/kubernetes/pool/inference-pool.ts';
 import { PoolFollower } from '../../../src/endpoints/discovery/kubernetes/pool/pool-follower.ts';
 import type { PoolLabels } from '../../../src/endpoints/discovery/kubernetes/pool/pool-labels.ts';
 import type { Node, Pod } from '../../../src/endpoints/discovery/kubernetes/watch/kube-objects.ts';
+import type { Clock } from '../../../src/framework/runtime.ts';
 import { EndpointPool } from '../../../src/picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
 import { createLog } from '../../../src/runtime/log/log.ts';
@@ -9,15 +11,18 @@ import { seededRandom } from '../../../src/runtime/seeded-random.ts';
 import { FakeResource } from './fake-resource.ts';
 
 export const LWS = 'leaderworkerset.sigs.k8s.io';
-export interface World {
-  readonly clock: SimulatedClock;
+export interface World<C extends Clock = SimulatedClock> {
+  readonly clock: C;
   readonly pools: FakeResource<InferencePool>;
   readonly pods: FakeResource<Pod>;
   readonly nodes: FakeResource<Node>;
 }
 
 export function makeWorld(): World {
-  const clock = new SimulatedClock();
+  return makeWorldOf(new SimulatedClock());
+}
+
+export function makeWorldOf<C extends Clock>(clock: C): World<C> {
   return {
     clock,
     pools: new FakeResource<InferencePool>(clock),
@@ -47,8 +52,11 @@ interface Followed {
   readonly labels: readonly PoolLabels[];
 }
 
-/** Follows the pool `n/pool` of this world. */
-export function follow({ clock, pools, pods, nodes }: World): Followed {
+/** Follows the pool `n/pool` of this world. `sink` is what keeps endpoints back from it. */
+export function follow(
+  { clock, pools, pods, nodes }: World<Clock>,
+  sink: (endpoints: EndpointPool) => EndpointSink = (endpoints) => endpoints,
+): Followed {
   const endpoints = new EndpointPool();
   const known: [boolean, number][] = [];
   const labels: PoolLabels[] = [];
@@ -60,7 +68,7 @@ export function follow({ clock, pools, pods, nodes }: World): Followed {
       nodes,
     },
     poolName: { namespace: 'n', name: 'pool' },
-    endpoints,
+    endpoints: sink(endpoints),
     onLabels: (each) => void labels.push(each),
     onKnown: (each) => void known.push([each, endpoints.snapshot().length]),
     clock,
