@@ -72,3 +72,13 @@ export const WAIT_PLANS: Readonly<Record<string, Bounds>> = {
     ordering: 'fcfs-ordering-policy',
   }),
 };
+
+/** Requests that wait are placed a few at a time; none waits from then on. */
+const none: Bounds = {
+  config: `${HEAD}plugins:\n${POLICY}`,
+  boundMs: () => 0,
+  placesWithinMs: 1000,
+};
+
+/** Configurations that take turns while requests wait at the picker. */
+export const RELOADED: readonly Bounds[] = [hold(3000), hold(200), hold(10_000), none];

@@ -7,6 +7,7 @@ import { withoutNetwork } from '../../../src/library/create-picker.ts';
 import { createOpenBody, headerOnlyRequest } from '../../../src/openai/parsers/open-body.ts';
 import { EndpointPicker } from '../../../src/picker/endpoint-picker.ts';
 import { ControlledRouter } from '../../../src/picker/flow-control/controlled-router.ts';
+import type { PickerPlan } from '../../../src/picker/plan/picker-plan.ts';
 import { seededRandom } from '../../../src/runtime/seeded-random.ts';
 import { UnsteadyClock } from '../unsteady-clock.ts';
 import { StormStream } from './storm-stream.ts';
@@ -17,11 +18,15 @@ export interface Bounds {
   readonly config: string;
   /** By the priority, and by the client's own time where it has one. */
   readonly boundMs: (priority: number, ownMs: Millis | undefined) => Millis;
+  /** How soon the requests that wait are placed where none may wait any more. */
+  readonly placesWithinMs?: Millis;
 }
 
 export interface WaitStormOptions {
   readonly requests: number;
   readonly inThreads: boolean;
+  /** They take turns with the first while requests wait. */
+  readonly reloads?: readonly Bounds[];
 }
 
 export interface WaitStorm {
@@ -36,7 +41,10 @@ export interface WaitStorm {
 interface Waiting {
   readonly stream: StormStream;
   readonly since: Millis;
-  readonly boundMs: Millis;
+  readonly priority: number;
+  readonly ownMs: Millis | undefined;
+  /** It waits no longer than until then. */
+  until: Millis;
   /** The longest turn meanwhile: a time that ends within a call is seen after it. */
   turnMs: Millis;
 }
@@ -45,6 +53,8 @@ const catalogue = {
   ...EMBEDDED_CATALOGUE,
   dataSources: EMBEDDED_CATALOGUE.dataSources.map(withoutNetwork),
 };
+const planOf = ({ config: text }: Bounds): PickerPlan =>
+  loadConfig({ text, source: 'storm', catalogue });
 const PRIORITIES = [0, 0, 0, 100, -10];
 /** Flow control looks so often, a timer has whole milliseconds, and threads take a turn or two. */
 const LOOKS_MS = 12;
@@ -55,13 +65,14 @@ export function waitStorm(seed: number, bounds: Bounds, options: WaitStormOption
 }
 
 class RunningStorm {
-  readonly #bounds: Bounds;
+  #bounds: Bounds;
   readonly #options: WaitStormOptions;
   readonly #random: Random;
   readonly #clock: UnsteadyClock;
   readonly #picker: EndpointPicker;
   readonly #router: ControlledRouter;
   readonly #faults: string[] = [];
+  readonly #plans: ReadonlyMap<Bounds, PickerPlan>;
   readonly #streams: StormStream[] = [];
   #waiting: Waiting[] = [];
   #ended = 0;
@@ -74,7 +85,8 @@ class RunningStorm {
     this.#random = seededRandom(seed);
     this.#clock = new UnsteadyClock(this.#random.fork('clock'));
     this.#clock.hasPunctualTimers = true;
-    const plan = loadConfig({ text: bounds.config, source: 'storm', catalogue });
+    const plan = planOf(bounds);
+    this.#plans = new Map([bounds, ...(options.reloads ?? [])].map((each) => [each, planOf(each)]));
     const network = { get: () => Promise.reject(new Error('nobody there')) };
     const runtime = { clock: this.#clock, random: this.#random.fork('core'), network };
     this.#router = new ControlledRouter({ clock: this.#clock });
@@ -91,6 +103,7 @@ class RunningStorm {
   run(): WaitStorm {
     const options = this.#sessionOptions();
     for (let n = 0; n < this.#options.requests; n++) {
+      if (this.#random.next() < 0.05) this.#reload();
       this.#send(n, options);
       if (this.#random.next() < 0.4) this.#advanceBy(100 * this.#random.next());
     }
@@ -113,14 +126,29 @@ class RunningStorm {
     this.#longestTurnMs = Math.max(this.#longestTurnMs, longestTurnMs);
     this.#clock.longestTurnMs = 0;
     for (const each of this.#waiting) each.turnMs = Math.max(each.turnMs, longestTurnMs);
-    const late = ({ since, boundMs, turnMs }: Waiting): boolean =>
-      since + boundMs + LOOKS_MS + 2 * turnMs < until;
-    for (const each of this.#waiting.filter(late)) {
+    const late = ({ until: end, turnMs }: Waiting): boolean => end + LOOKS_MS + 2 * turnMs < until;
+    for (const { stream, since, until: end } of this.#waiting.filter(late)) {
       this.#faults.push(
-        `${each.stream.id} waits for ${until - each.since} ms, and may for ${each.boundMs} ms`,
+        `${stream.id} waits for ${until - since} ms, and may for ${end - since} ms`,
       );
     }
     this.#waiting = this.#waiting.filter((each) => !late(each));
+  }
+
+  /** Those that wait may wait for as long as the new configuration says, from when they came. */
+  #reload(): void {
+    const all = [...this.#plans];
+    const [bounds, plan] = all[Math.floor(this.#random.next() * all.length)] ?? [];
+    if (bounds === undefined || plan === undefined || bounds === this.#bounds) return;
+    this.#bounds = bounds;
+    this.#clock.turn(() => {
+      this.#picker.adopt(plan);
+      this.#router.configure(plan.flowControl);
+    });
+    for (const each of this.#waiting) {
+      const end = each.since + bounds.boundMs(each.priority, each.ownMs);
+      each.until = Math.max(this.#clock.at + (bounds.placesWithinMs ?? 0), end);
+    }
   }
 
   #send(n: number, options: SessionOptions): void {
@@ -133,9 +161,9 @@ class RunningStorm {
       onAnswer: (answered) => this.#answered(answered),
     });
     const since = this.#clock.at;
-    const boundMs = this.#bounds.boundMs(priority, ownMs);
+    const until = since + this.#bounds.boundMs(priority, ownMs);
     this.#streams.push(stream);
-    this.#waiting.push({ stream, since, boundMs, turnMs: 0 });
+    this.#waiting.push({ stream, since, priority, ownMs, until, turnMs: 0 });
     const pairs = {
       ':path': '/v1/completions',
       'x-gateway-inference-objective': String(priority),
