@@ -160,8 +160,8 @@ export class PickerMetrics {
     const shown = { name: `llm_d_epp_${name}`, help: `[ALPHA] ${what}`, type: 'gauge' } as const;
     showMetric(this.registry, shown, samples);
     if (!this.deprecated) return;
-    const former = { name: `inference_extension_${name}`, help: `[ALPHA] ${formerNameHelp(name)}` };
-    showMetric(this.registry, { ...shown, ...former }, samples);
+    const help = `[ALPHA] ${formerNameHelp(name, what)}`;
+    showMetric(this.registry, { ...shown, name: `inference_extension_${name}`, help }, samples);
   }
 }
 

@@ -119,19 +119,21 @@ function latencyFamilies({ registry, deprecated }: PickerMetrics): LatencyFamili
     return family;
   };
   const typed = [...LABELS, 'type'];
-  const late = 'Requests that missed their objective, by its kind.';
-  const ofLast = 'Figures of the last request, in seconds; 1 for an objective that it missed.';
+  const late =
+    'Requests that missed their objective, by model, target model and kind of objective.';
+  const ofLast =
+    'Figures of the last request by type: times to the first token and for each further one, as measured and as predicted, in seconds; 1 for an objective that it missed.';
   return {
     ttfts: shown(
       histograms(DURATION_SECONDS),
       'request_predicted_ttft_seconds',
-      'Predicted time to first token at the pick.',
+      'Seconds to the first token as predicted at the pick, by model and target model.',
       LABELS,
     ),
     tpots: shown(
       histograms(TPOT_SECONDS),
       'request_predicted_tpot_seconds',
-      'Predicted time per token at the pick.',
+      'Seconds for each further token as predicted at the pick, by model and target model.',
       LABELS,
     ),
     violations: shown(counters(), 'request_slo_violation_total', late, typed),

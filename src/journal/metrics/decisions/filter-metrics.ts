@@ -105,8 +105,16 @@ function servedModelCounters(registry: Registry): CounterMaker {
     'Decisions of filters for the endpoints that list a model, by outcome.',
     OUTCOME,
   );
-  const candidates = of('candidates', 'Endpoints that these filters looked at.', names);
-  const unlisted = of('unlisted_candidates', 'Those of them without a list of models.', names);
+  const candidates = of(
+    'candidates',
+    'Endpoints that filters for the endpoints that list a model looked at.',
+    names,
+  );
+  const unlisted = of(
+    'unlisted_candidates',
+    'Endpoints without a list of models that filters for the endpoints that list a model looked at.',
+    names,
+  );
   return (name, config) => {
     const outcomes = new Map(
       SERVED_MODEL_OUTCOMES.map((outcome) => [outcome, decisions(name, outcome)]),

@@ -13,7 +13,8 @@ export type ShowFormerNames = <Child>(
 export function formerNamesOn(registry: Registry, deprecated: boolean): ShowFormerNames {
   return (family, use, names, labels) => {
     if (!deprecated) return;
-    for (const name of names) family.expose(registry, { name, help: formerNameHelp(use), labels });
+    const help = formerNameHelp(use, family.help);
+    for (const name of names) family.expose(registry, { name, help, labels });
   };
 }
 
@@ -35,7 +36,7 @@ export function formerNames(name: string): readonly string[] {
   );
 }
 
-/** Without the `[ALPHA]` that precedes every help. */
-export function formerNameHelp(use: string): string {
-  return `[Deprecated: Use llm_d_epp_${use}] The same, summed over the labels it lacks.`;
+/** `help` is that of the name in use; both without the `[ALPHA]` that precedes every help. */
+export function formerNameHelp(use: string, help: string): string {
+  return `[Deprecated: Use llm_d_epp_${use}] ${help} Summed over the labels that this name lacks.`;
 }

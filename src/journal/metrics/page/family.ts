@@ -70,9 +70,15 @@ export class Family<Child> {
   readonly #kind: Kind<Child>;
   readonly #children = new Map<Child, MetricLabels>();
   readonly #exposures: Exposure<Child>[] = [];
+  #help = '';
 
   constructor(kind: Kind<Child>) {
     this.#kind = kind;
+  }
+
+  /** What it counts, as its first name says it. */
+  get help(): string {
+    return this.#help;
   }
 
   /** The most lines of one child, under all names together. */
@@ -102,6 +108,7 @@ export class Family<Child> {
 
   /** Shows the family on the page. One family may have several names. */
   expose(registry: Registry, { name, help, labels }: PageEntry): this {
+    if (this.#exposures.length === 0) this.#help = help;
     const exposure = { labelNames: labels.toSorted(), groups: new Map<string, Group<Child>>() };
     for (const [child, own] of this.#children) addTo(exposure, child, own);
     this.#exposures.push(exposure);

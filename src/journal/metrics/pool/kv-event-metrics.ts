@@ -44,16 +44,36 @@ const FAMILIES: readonly (readonly [
   help: string,
   read: Read,
 ])[] = [
-  ['index_admissions_total', 'counter', 'Copies of blocks added.', (of) => of.admissions],
-  ['index_evictions_total', 'counter', 'Copies of blocks removed.', (of) => of.evictions],
-  ['index_lookup_requests_total', 'counter', 'Prompts looked up.', (of) => of.lookups],
+  [
+    'index_admissions_total',
+    'counter',
+    'Copies of KV blocks that were added to the index.',
+    (of) => of.admissions,
+  ],
+  [
+    'index_evictions_total',
+    'counter',
+    'Copies of KV blocks that were removed from the index.',
+    (of) => of.evictions,
+  ],
+  [
+    'index_lookup_requests_total',
+    'counter',
+    'Prompts that were looked up in the index of KV blocks.',
+    (of) => of.lookups,
+  ],
   [
     'index_lookup_hits_total',
     'counter',
     'Leading blocks of a prompt at the endpoint that has most of them.',
     (of) => of.lookupHits,
   ],
-  ['index_max_pod_hit_count_total', 'counter', 'Equal to lookup hits.', (of) => of.lookupHits],
+  [
+    'index_max_pod_hit_count_total',
+    'counter',
+    'Leading blocks of a prompt at the endpoint that has most of them: equal to the look-up hits.',
+    (of) => of.lookupHits,
+  ],
   [
     'events_dedup_removed_hashes_suppressed_total',
     'counter',
@@ -63,7 +83,7 @@ const FAMILIES: readonly (readonly [
   [
     'events_dedup_removed_hashes_forwarded_total',
     'counter',
-    'All other blocks in removals.',
+    'Blocks in removals that have no other copy in the same tier.',
     (of) => of.removalsForwarded,
   ],
   [

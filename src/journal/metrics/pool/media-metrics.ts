@@ -20,7 +20,7 @@ export function registerMediaMetrics(registry: Registry, observers: () => readon
     registry,
     {
       name: 'llm_d_epp_encoder_cache_queries_total',
-      help: 'Images, videos and sounds that were looked up.',
+      help: '[ALPHA] Images, videos and sounds of requests that were looked up, by kind.',
       type: 'counter',
     },
     samples((counts) =>
@@ -34,7 +34,7 @@ export function registerMediaMetrics(registry: Registry, observers: () => readon
     registry,
     {
       name: 'llm_d_epp_encoder_cache_hits_total',
-      help: 'Images, videos and sounds of requests that an endpoint was sent before.',
+      help: '[ALPHA] Images, videos and sounds of requests that an endpoint was sent before, by endpoint and kind.',
       type: 'counter',
     },
     samples((counts) =>
@@ -50,7 +50,7 @@ export function registerMediaMetrics(registry: Registry, observers: () => readon
     registry,
     {
       name: RATIO,
-      help: 'Share of a request’s media that an endpoint may hold.',
+      help: '[ALPHA] Share of a request’s media that an endpoint may hold.',
       type: 'histogram',
     },
     samples((counts) => shareSamples(counts, base(counts))),

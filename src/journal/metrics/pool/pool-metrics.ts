@@ -31,11 +31,11 @@ export function registerPoolMetrics(options: PoolMetricsOptions): void {
     gauge(options, `llm_d_epp_${metric}`, help, poolSample(options, read));
   for (const [metric, what, read] of MEANS) {
     const values = (): readonly number[] => fresh(options).map(({ metrics }) => read(metrics));
-    ofPool(`average_${metric}`, `Mean ${what} of ready endpoints.`, () => mean(values()));
-    const help = `Standard deviation of ${what} of ready endpoints.`;
+    ofPool(`average_${metric}`, meanHelp(what), () => mean(values()));
+    const help = `Standard deviation of ${what}, over the ready endpoints of the pool.`;
     ofPool(`std_dev_${metric}`, help, () => deviation(values()));
   }
-  ofPool('ready_endpoints', 'Endpoints with a fresh sample.', () => fresh(options).length);
+  ofPool('ready_endpoints', READY, () => fresh(options).length);
   const queues = queuesBy('model_server_endpoint', options);
   gauge(options, 'llm_d_epp_per_endpoint_queue_size', QUEUES, queues);
   if (options.deprecated === true) showFormerNames(options);
@@ -45,25 +45,27 @@ function showFormerNames(options: PoolMetricsOptions): void {
   const former = (
     names: readonly string[],
     use: string,
+    what: string,
     read: () => readonly MetricSample[],
   ): void => {
-    for (const each of names) gauge(options, each, formerNameHelp(use), read);
+    for (const each of names) gauge(options, each, formerNameHelp(use, what), read);
   };
-  for (const [metric, , read] of MEANS) {
+  for (const [metric, what, read] of MEANS) {
     const average = `average_${metric}`;
     const both = [`inference_pool_${average}`, `llm_d_router_epp_${average}`];
     const value = (): number => mean(fresh(options).map(({ metrics }) => read(metrics)));
-    former(both, average, poolSample(options, value));
+    former(both, average, meanHelp(what), poolSample(options, value));
   }
   const readyNames = ['inference_pool_ready_pods', 'llm_d_router_epp_ready_endpoints'];
   former(
     readyNames,
     'ready_endpoints',
+    READY,
     poolSample(options, () => fresh(options).length),
   );
   const use = 'per_endpoint_queue_size';
-  former(['inference_pool_per_pod_queue_size'], use, queuesBy('model_server_pod', options));
-  former([`llm_d_router_epp_${use}`], use, queuesBy('model_server_endpoint', options));
+  former(['inference_pool_per_pod_queue_size'], use, QUEUES, queuesBy('model_server_pod', options));
+  former([`llm_d_router_epp_${use}`], use, QUEUES, queuesBy('model_server_endpoint', options));
 }
 
 /** One sample for the whole pool. */
@@ -85,11 +87,13 @@ function queuesBy(label: string, options: PoolMetricsOptions): () => readonly Me
   };
 }
 
-const QUEUES = 'Waiting requests of each ready endpoint.';
+const meanHelp = (what: string): string => `Mean of ${what}, over the ready endpoints of the pool.`;
+const READY = 'Endpoints of the pool that are ready: those with a fresh sample.';
+const QUEUES = 'Requests that wait in the queue of each ready model server.';
 const MEANS = [
-  ['kv_cache_utilization', 'KV-cache usage', kvCacheUsage],
-  ['queue_size', 'waiting requests', waitingQueueSize],
-  ['running_requests', 'running requests', runningRequests],
+  ['kv_cache_utilization', 'the share of KV-cache memory in use', kvCacheUsage],
+  ['queue_size', 'requests that wait in the queues', waitingQueueSize],
+  ['running_requests', 'requests that run', runningRequests],
 ] as const;
 
 function gauge(
@@ -118,7 +122,7 @@ export function registerScrapeFailures(
   showMetric(registry, { name: 'pointsman_scrape_failures_total', help, type: 'counter' }, () =>
     byReason(counts),
   );
-  const unread = 'Pages of endpoints that could not be read.';
+  const unread = 'Pages of endpoints that could not be read, by the types of source and extractor.';
   for (const prefix of ['llm_d_epp', ...(deprecated ? ['llm_d_inference_scheduler'] : [])]) {
     const name = `${prefix}_datalayer_extract_errors_total`;
     showMetric(registry, { name, help: `[ALPHA] ${unread}`, type: 'counter' }, () => {

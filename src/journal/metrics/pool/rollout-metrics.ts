@@ -18,7 +18,7 @@ export function registerRollouts(registry: Registry, observers: () => readonly o
     registry,
     {
       name: 'llm_d_epp_disaggregatedset_strict_header_no_match_total',
-      help: 'Requests whose strict header matched no endpoint.',
+      help: '[ALPHA] Requests whose strict header matched no endpoint, by selector.',
       type: 'counter',
     },
     samples((report) =>
@@ -33,7 +33,7 @@ export function registerRollouts(registry: Registry, observers: () => readonly o
     registry,
     {
       name: 'llm_d_epp_disaggregatedset_strict_revision_no_match_total',
-      help: 'Requests for a revision without an endpoint.',
+      help: '[ALPHA] Requests for a revision without an endpoint.',
       type: 'counter',
     },
     samples((report) => {
@@ -45,7 +45,7 @@ export function registerRollouts(registry: Registry, observers: () => readonly o
     registry,
     {
       name: 'llm_d_epp_disaggregatedset_revision_gating_share',
-      help: 'Share of requests that a revision gets, 0 where it lacks a role.',
+      help: '[ALPHA] Share of requests that a revision gets: 0 where it lacks a role.',
       type: 'gauge',
     },
     samples((report) =>

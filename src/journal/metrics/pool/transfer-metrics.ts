@@ -7,7 +7,11 @@ import { shortNames } from './short-names.ts';
 /** By attribute of the endpoint: what the reference calls it, and what it counts. */
 const FAILURES = [
   ['NixlFailedTransfers', 'failed_transfers', 'Failed transfers of KV blocks'],
-  ['NixlFailedNotifications', 'failed_notifications', 'Failed notifications of such transfers'],
+  [
+    'NixlFailedNotifications',
+    'failed_notifications',
+    'Failed notifications of transfers of KV blocks',
+  ],
   ['NixlKVExpiredRequests', 'kv_expired_requests', 'Requests whose KV blocks were never fetched'],
 ] as const;
 

@@ -64,18 +64,18 @@ export function createDecisionFamilies(
     page(histograms(SCHEDULER_SECONDS), name, help, labels);
   const pluginSeconds = seconds(
     'plugin_duration_seconds',
-    'Time one plugin took for one request.',
+    'Seconds that one plugin took for one request, by extension point, plugin type and name.',
     ['extension_point', ...PLUGIN_LABELS],
   );
   const lookups = createLookups(registry, show);
   const kept = { show, keptModels };
   const attempts = new AttemptCells(registry, limit, { ...kept, onFolded: onFolded.attempts });
-  const cycle = 'Time one whole scheduling cycle took.';
+  const cycle = 'Seconds that one scheduling cycle took from its beginning to its end.';
   const cycleSeconds = seconds('scheduler_e2e_duration_seconds', cycle, []);
   const rewrites = new RewriteCells(registry, limit, { ...kept, onFolded: onFolded.rewrites });
   const predicted = 'Prompt tokens thought to be in the prefix cache of the endpoint picked.';
   const reported =
-    'Prompt tokens the model server found in its prefix cache, of the same requests.';
+    'Prompt tokens the model server found in its prefix cache, of requests with a prediction.';
   return {
     schedulerSeconds: cycleSeconds.child({}),
     pluginSeconds: ({ extensionPoint: extension_point, type: plugin_type, name: plugin_name }) =>
@@ -93,14 +93,19 @@ export function createDecisionFamilies(
 
 function createLookups(registry: Registry, show: ShowFormerNames): Family<Tally> {
   const name = 'kv_cache_index_lookup_latency_seconds';
-  const family = eppPage(registry)(histograms(USUAL_SECONDS), name, 'Time one look-up took.', []);
+  const family = eppPage(registry)(
+    histograms(USUAL_SECONDS),
+    name,
+    'Seconds that one look-up in the index of KV blocks took.',
+    [],
+  );
   show(family, name, formerNames(`llm_d_epp_${name}`), []);
   return family;
 }
 
 function createPollErrors(registry: Registry, show: ShowFormerNames): Family<Cell> {
   const [name, labels] = ['datalayer_poll_errors_total', ['source_type']];
-  const help = 'Polls of an endpoint that failed.';
+  const help = 'Polls of endpoints that failed, by the type of the data source.';
   const family = eppPage(registry)(counters(), name, help, labels);
   show(family, name, [`llm_d_inference_scheduler_${name}`], labels);
   return family;

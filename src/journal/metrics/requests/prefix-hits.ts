@@ -182,7 +182,10 @@ function familiesOf(registry: Registry, show: ShowFormerNames): PrefixFamilies {
       'prefix_predicted_cached_tokens',
       'Prompt tokens the endpoint that computes the prompt was thought to hold in its prefix cache.',
     ),
-    promptTokens: tokens('prefix_prompt_tokens', 'All tokens of the same prompts.'),
+    promptTokens: tokens(
+      'prefix_prompt_tokens',
+      'Prompt tokens of requests whose prefix an index has looked up.',
+    ),
     bestKept: best(
       'prefix_best_predicted_cached_tokens',
       'Prompt tokens that the endpoint with most of them was thought to hold, of those the profile chose from.',

@@ -36,18 +36,32 @@ export function createRequestFamilies(registry: Registry, deprecated = false): R
     help: string,
     more: readonly string[] = [],
   ) => page(histograms(bounds), name, help, [...MP, ...more]);
-  const errors = 'Requests refused here, or failed at the model server.';
-  const response = 'Size of response bodies, where the picker sees them.';
-  const input = 'Prompt tokens as the model server counted them.';
-  const output = 'Generated tokens as the model server counted them.';
-  const cached = 'Prompt tokens the model server found in its prefix cache.';
-  const toEnd = 'Time from when a request could be decided to the end of the response.';
-  const toFirst = 'Time from when a request could be decided to the first token.';
-  const perToken = 'Time from when a request could be decided to the end, over output tokens.';
-  const between = 'Time between output tokens of a stream, after the first.';
-  const gaps = 'Time between two pieces of a stream.';
+  const errors =
+    'Requests refused here, or failed at the model server, by model, target model and error.';
+  const response =
+    'Size of response bodies in bytes by model and target model, where the picker sees them.';
+  const input =
+    'Prompt tokens of requests as the model server counted them, by model and target model.';
+  const output =
+    'Generated tokens of requests as the model server counted them, by model and target model.';
+  const cached =
+    'Prompt tokens of requests that the model server found in its prefix cache, by model and target model.';
+  const toEnd =
+    'Seconds from when a request could be decided to the end of the response, by model and target model.';
+  const toFirst =
+    'Seconds from when a request could be decided to the first token, by model and target model.';
+  const perToken =
+    'Seconds from when a request could be decided to the end, over its output tokens, by model and target model.';
+  const between =
+    'Seconds for each output token of a stream after the first, by model and target model.';
+  const gaps = 'Seconds between two pieces of a stream, by model and target model.';
   const families = {
-    requests: page(counters(), 'request_total', 'Requests routed to a model server.', MP),
+    requests: page(
+      counters(),
+      'request_total',
+      'Requests routed to a model server, by model and target model.',
+      MP,
+    ),
     errors: page(counters(), 'request_error_total', errors, [...MP, 'error_code']),
     // No error: alerts on the share of errors, as the reference publishes them, mean no clients.
     aborted: counters().expose(registry, {
@@ -55,8 +69,12 @@ export function createRequestFamilies(registry: Registry, deprecated = false): R
       help: 'Requests with an endpoint that ended before their answer, as their client left.',
       labels: MP,
     }),
-    running: page(gauges(), 'request_running', 'Requests routed and not yet ended.', MP),
-    requestBytes: of(REQUEST_BYTES, 'request_size_bytes', 'Size of request bodies.'),
+    running: page(gauges(), 'request_running', 'Requests routed and not yet ended, by model.', MP),
+    requestBytes: of(
+      REQUEST_BYTES,
+      'request_size_bytes',
+      'Size of request bodies in bytes, by model and target model.',
+    ),
     responseBytes: of(RESPONSE_BYTES, 'response_size_bytes', response),
     inputTokens: of(INPUT_TOKENS, 'request_input_tokens', input),
     outputTokens: of(OUTPUT_TOKENS, 'request_output_tokens', output),

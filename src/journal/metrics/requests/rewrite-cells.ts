@@ -34,7 +34,7 @@ export class RewriteCells {
   ) {
     this.#models = createNameCap(REWRITES_MAX, keptModels);
     this.#keptModels = keptModels;
-    const help = 'Requests whose model a rule decided.';
+    const help = 'Requests whose model a rule of an InferenceModelRewrite decided.';
     const family = eppPage(registry)(counters(), NAME, help, REWRITE_LABELS);
     show(family, NAME, [`inference_extension_${NAME}`], REWRITE_LABELS);
     this.#cells = new CellTable(family, limit);

@@ -57,12 +57,12 @@ interface Meters {
 function createMeters(metrics: PickerMetrics, inference_pool: string): Meters {
   const { registry } = metrics;
   const page = eppPage(registry);
-  const cycle = 'Time that one pass over the waiting requests took.';
+  const cycle = 'Seconds that one pass of flow control over the waiting requests took.';
   const confirmed = 'Time from an eviction to the end of the request.';
   const issued: Family<Cell> = page(
     counters(),
     'flow_control_revocations_issued_total',
-    'Requests in flight that were evicted.',
+    'Requests in flight that flow control evicted.',
     ['priority', 'inference_pool'],
   );
   const byPriority = new Map<number, Cell>();

@@ -41,23 +41,33 @@ function shown(
 function showSaturation(options: FlowGaugesOptions): void {
   const { poolName: inference_pool, now } = options;
   const gauge = shown(options);
-  gauge('flow_control_pool_saturation', 'Load over the load that is wanted.', (control) => {
-    const { effective, stages } = control.saturationAt(now());
-    const all = [...stages, ['effective', effective] as const];
-    return all.map(([stage, value]) => ({ labels: { inference_pool, stage }, value }));
-  });
-  gauge('flow_control_detector_saturation', 'The same as each detector has it.', (control) =>
-    detectorsOf(control).flatMap(({ name, detector }) => {
-      const { effective, stages } = control.saturationAt(now(), detector);
-      const all = stages.size === 0 ? [['', effective] as const] : [...stages];
-      return all.map(([stage, value]) => ({ labels: { detector: name, stage }, value }));
-    }),
+  gauge(
+    'flow_control_pool_saturation',
+    'Load of the pool over the load that its saturation detector wants: 0 is idle, 1 or more is saturated.',
+    (control) => {
+      const { effective, stages } = control.saturationAt(now());
+      const all = [...stages, ['effective', effective] as const];
+      return all.map(([stage, value]) => ({ labels: { inference_pool, stage }, value }));
+    },
   );
-  gauge('flow_control_stale_endpoints', 'Endpoints whose metrics are too old.', (control) =>
-    detectorsOf(control).flatMap(({ name, detector }) => {
-      const value = detector.stale?.({ endpoints: control.endpoints, at: now() });
-      return value === undefined ? [] : [{ labels: { detector: name }, value }];
-    }),
+  gauge(
+    'flow_control_detector_saturation',
+    'Saturation of the pool as each saturation detector has it: 0 is idle, 1 or more is saturated.',
+    (control) =>
+      detectorsOf(control).flatMap(({ name, detector }) => {
+        const { effective, stages } = control.saturationAt(now(), detector);
+        const all = stages.size === 0 ? [['', effective] as const] : [...stages];
+        return all.map(([stage, value]) => ({ labels: { detector: name, stage }, value }));
+      }),
+  );
+  gauge(
+    'flow_control_stale_endpoints',
+    'Endpoints whose metrics are too old for a saturation detector.',
+    (control) =>
+      detectorsOf(control).flatMap(({ name, detector }) => {
+        const value = detector.stale?.({ endpoints: control.endpoints, at: now() });
+        return value === undefined ? [] : [{ labels: { detector: name }, value }];
+      }),
   );
 }
 
@@ -72,7 +82,7 @@ function detectorsOf({
 function showCapacity(options: FlowGaugesOptions): void {
   const { poolName: inference_pool, now } = options;
   const gauge = shown(options);
-  const help = 'What waits over what may wait';
+  const help = 'What waits in flow control over what may wait there';
   gauge('flow_control_capacity_utilization_requests', `${help}, in requests.`, (control) =>
     control.bandsAt(now()).map(({ priority, size, plan }) => ({
       labels: { inference_pool, priority },

@@ -57,8 +57,8 @@ interface Entry {
 
 function createFamilies(registry: Registry): FlowFamilies {
   const page = eppPage(registry);
-  const waited = 'Time that a request has waited in the queue, by how it left.';
-  const added = 'Time that it took to add a request to the queue.';
+  const waited = 'Seconds from when a request came to flow control until it left, by how it left.';
+  const added = 'Seconds that it took to add a request to the queue of flow control.';
   return {
     queueSeconds: page(
       histograms(WAITING_SECONDS),
@@ -72,19 +72,24 @@ function createFamilies(registry: Registry): FlowFamilies {
       added,
       ['fairness_id', 'priority', 'outcome'],
     ),
-    queueSize: page(gauges(), 'flow_control_queue_size', 'Requests that wait.', [
-      ...FLOW,
-      ...MODELS,
-    ]),
-    queueBytes: page(gauges(), 'flow_control_queue_bytes', 'Bytes of their bodies.', [
-      ...FLOW,
-      ...MODELS,
-    ]),
-    requests: page(counters(), 'flow_control_requests_total', 'Requests by how they left.', [
-      'outcome',
-      'priority',
-      'inference_pool',
-    ]),
+    queueSize: page(
+      gauges(),
+      'flow_control_queue_size',
+      'Requests that wait in flow control now.',
+      [...FLOW, ...MODELS],
+    ),
+    queueBytes: page(
+      gauges(),
+      'flow_control_queue_bytes',
+      'Bytes of the bodies of requests that wait in flow control now.',
+      [...FLOW, ...MODELS],
+    ),
+    requests: page(
+      counters(),
+      'flow_control_requests_total',
+      'Requests that came to flow control, by how they left it.',
+      ['outcome', 'priority', 'inference_pool'],
+    ),
   };
 }
 
