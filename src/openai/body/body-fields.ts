@@ -41,7 +41,10 @@ export class BodyFields implements JsonHandler {
   /** Short scalars by path: `model`, `sampling_params.max_tokens`. */
   readonly values: Map<string, string | number | boolean> = new Map();
   readonly runs: readonly ContentBlocks[];
-  /** Byte ranges of the model's names with their quotes: more than one if the field is repeated. */
+  /**
+   * Byte ranges of the model's names with their quotes, or of `null`: more than one if the field is
+   * repeated.
+   */
   readonly models: { readonly start: number; readonly end: number }[] = [];
   /** Byte offset behind the brace that opens the body. */
   firstField = 0;
@@ -153,7 +156,7 @@ export class BodyFields implements JsonHandler {
 
   scalar(text: string, end: number): void {
     this.#reference?.scalar(text);
-    if (text === 'null') this.#endScalar('null', end);
+    if (text === 'null') this.#null(end);
     else if (text === 'true' || text === 'false') {
       this.#lengths?.value(text === 'true', this.#depth);
       this.#setValue(text === 'true');
@@ -163,6 +166,20 @@ export class BodyFields implements JsonHandler {
       this.#setValue(Number(text));
       this.#endScalar('number', end);
     }
+  }
+
+  /** A model that is null is none, and a rule may put a name in its place. */
+  #null(end: number): void {
+    if (this.#depth === 1 && this.#field === 'model' && this.#kept) {
+      this.#keepModel(end - 'null'.length, end);
+      this.values.delete('model');
+    }
+    this.#endScalar('null', end);
+  }
+
+  #keepModel(start: number, end: number): void {
+    checkRepeated('model', this.models.length + 1);
+    this.models.push({ start, end });
   }
 
   #isMessage(): boolean {
@@ -219,10 +236,7 @@ export class BodyFields implements JsonHandler {
     const bytesMax = this.#field === 'model' ? MODEL_BYTES_MAX : TEXT_BYTES_MAX;
     if (this.#textBytes <= bytesMax) this.#text.push(input.slice(from, to));
     if (!last) return;
-    if (this.#field === 'model') {
-      checkRepeated('model', this.models.length + 1);
-      this.models.push({ start: end - this.#textBytes - 1, end: end + 1 });
-    }
+    if (this.#field === 'model') this.#keepModel(end - this.#textBytes - 1, end + 1);
     this.#setValue(this.#textBytes <= bytesMax ? this.#decoded() : '');
     this.#text = [];
     this.#textBytes = 0;

@@ -161,9 +161,10 @@ export class JsonBodyReader implements BodyReader {
     const { shape } = this.#options;
     const { types, values } = this.#fields;
     const given = this.#target.resolve(this.#fields, true).rewrite !== undefined;
-    const needsModel = shape.needsModel && (types.has('model') || !given);
+    const isNamed = (types.get('model') ?? 'null') !== 'null';
+    const needsModel = shape.needsModel && (isNamed || !given);
     if (needsModel) this.#expect('model', ['string'], `${shape.name} names its model`);
-    else if (types.has('model')) this.#expect('model', ['string'], 'it names the model');
+    else if (isNamed) this.#expect('model', ['string'], 'it names the model');
     if (needsModel && !given && text(values.get('model')) === '') {
       throw invalidRequest(
         `field "model" is empty or too long: it must name a model (up to ${MODEL_BYTES_MAX} bytes)`,

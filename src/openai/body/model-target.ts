@@ -40,10 +40,10 @@ export class ModelTarget {
   resolve(fields: BodyFields, complete: boolean): Target {
     const value = fields.values.get('model');
     const requestedModel = typeof value === 'string' ? value : '';
-    const seen = fields.models.length > 0;
     // A missing name is replaced only in APIs that have one; others must not get a model.
-    const rewritable = seen || (complete && this.#options.shape.takesModel);
-    if (!rewritable) return { model: requestedModel, rewrite: undefined };
+    const isReplaced = typeof value === 'string' || this.#options.shape.takesModel;
+    if (!isReplaced || (fields.models.length === 0 && !complete))
+      return { model: requestedModel, rewrite: undefined };
     if (this.#resolvedFor !== requestedModel) this.#lookUp(requestedModel);
     return this.#target;
   }
@@ -55,7 +55,7 @@ export class ModelTarget {
     const renamed = rewrite !== undefined && rewrite.requestedModel !== model;
     // Where a body has several names, most servers read the last one, but some the first: all are
     // made equal.
-    if (!renamed && models.length < 2) return [];
+    if (!renamed && (models.length < 2 || model === '')) return [];
     const name = JSON.stringify(model);
     const field = 'model';
     if (models.length > 0) {

@@ -58,6 +58,24 @@ describe('the model of a request', () => {
     expect(sent).toBe(text.replace('{', '{"model":"base",'));
   });
 
+  it('[D625] takes the place of null, which is no name, if a rule gives one', () => {
+    const text = ' {"model" : null,"messages":[{"content":"hi"}]}';
+    const { request, sent } = rewritten(text);
+    expect(request).toMatchObject({ model: 'base', rewrite: { requestedModel: '', rule: 'all' } });
+    expect(sent).toBe(text.replace('null', '"base"'));
+    const twice = '{"model":"chat","messages":[{}],"model":null}';
+    expect(rewritten(twice).sent).toBe('{"model":"base","messages":[{}],"model":"base"}');
+    const generate = JSON.stringify({ model: null, input_ids: [1, 2, 3] });
+    expect(rewritten(generate, {}, '/generate').sent).toBe(generate);
+  });
+
+  it('[D625] that is null is refused where no rule gives one', () => {
+    const plain = createOpenBody({ bodyBytesMax: 1000, hashSeed: 7, rewriteOf: () => undefined });
+    const reader = plain({ id: 'r', path: '/v1/chat/completions', headers: new Map() });
+    reader.push(Buffer.from('{"model":null,"messages":[{"content":"hi"}]}'));
+    expect(() => reader.end()).toThrow('field "model" must be a string, got null');
+  });
+
   it('is not put into a body of an API that has no models', () => {
     const text = JSON.stringify({ input_ids: [1, 2, 3] });
     expect(rewritten(text, {}, '/generate')).toMatchObject({ sent: text, request: { model: '' } });
@@ -84,8 +102,8 @@ describe('the model of a request', () => {
     expect(sharedBlocks(chat, other)).toBe(0);
   });
 
-  it('that is no string is refused whatever rules say', () => {
-    for (const model of [7, null]) {
+  it('that is neither a string nor null is refused whatever rules say', () => {
+    for (const model of [7, ['chat']]) {
       expect(() => rewritten(JSON.stringify({ ...body, model }))).toThrow(/model/);
     }
   });

@@ -5,6 +5,7 @@ import type { Log } from '../../runtime/log/log.ts';
 import { Gauge, type Registry } from '../../runtime/prom-client.ts';
 import { KubeLease } from './kube-lease.ts';
 import { type ElectionTiming, LeaderElection } from './leader-election.ts';
+import { leaseNameOf } from './lease-name.ts';
 
 export interface ElectionOptions {
   readonly access: ApiAccess;
@@ -23,7 +24,7 @@ export interface ElectionOptions {
 /** Elects one of the pool's pickers by the reference's Lease, so that both can be candidates. */
 export function startElection(options: ElectionOptions): LeaderElection {
   const { access, pool, identity, timing, clock, random, registry, log } = options;
-  const lease = `epp-${pool.namespace}-${pool.name}.llm-d.ai`;
+  const lease = leaseNameOf(pool);
   const election = new LeaderElection({
     store: new KubeLease(access, { namespace: pool.namespace, name: lease }),
     identity,

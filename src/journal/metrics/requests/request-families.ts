@@ -27,6 +27,28 @@ export type RequestFamilies = Readonly<
   Record<Counts, Family<Cell>> & Record<Sizes | Times, Family<Tally>>
 >;
 
+const HELP = {
+  requests: 'Requests routed to a model server, by model and target model.',
+  errors: 'Requests refused here, or failed at the model server, by model, target model and error.',
+  response:
+    'Size of response bodies in bytes by model and target model, where the picker sees them.',
+  input: 'Prompt tokens of requests as the model server counted them, by model and target model.',
+  output:
+    'Generated tokens of requests as the model server counted them, by model and target model.',
+  cached:
+    'Prompt tokens of requests that the model server found in its prefix cache, by model and target model.',
+  toEnd:
+    'Seconds from when a request could be decided to the end of the response, by model and target model.',
+  toFirst:
+    'Seconds from when a request could be decided to the first token, by model and target model.',
+  perToken:
+    'Seconds from when a request could be decided to the end, over its output tokens, by model and target model.',
+  between: 'Seconds for each output token of a stream after the first, by model and target model.',
+  gaps: 'Seconds between two pieces of a stream, by model and target model.',
+  running: 'Requests routed and not yet ended, by model.',
+  requestBytes: 'Size of request bodies in bytes, by model and target model.',
+} as const;
+
 /** Registers them under the reference's names, and under its former ones if `deprecated`. */
 export function createRequestFamilies(registry: Registry, deprecated = false): RequestFamilies {
   const page = eppPage(registry);
@@ -36,54 +58,26 @@ export function createRequestFamilies(registry: Registry, deprecated = false): R
     help: string,
     more: readonly string[] = [],
   ) => page(histograms(bounds), name, help, [...MP, ...more]);
-  const errors =
-    'Requests refused here, or failed at the model server, by model, target model and error.';
-  const response =
-    'Size of response bodies in bytes by model and target model, where the picker sees them.';
-  const input =
-    'Prompt tokens of requests as the model server counted them, by model and target model.';
-  const output =
-    'Generated tokens of requests as the model server counted them, by model and target model.';
-  const cached =
-    'Prompt tokens of requests that the model server found in its prefix cache, by model and target model.';
-  const toEnd =
-    'Seconds from when a request could be decided to the end of the response, by model and target model.';
-  const toFirst =
-    'Seconds from when a request could be decided to the first token, by model and target model.';
-  const perToken =
-    'Seconds from when a request could be decided to the end, over its output tokens, by model and target model.';
-  const between =
-    'Seconds for each output token of a stream after the first, by model and target model.';
-  const gaps = 'Seconds between two pieces of a stream, by model and target model.';
   const families = {
-    requests: page(
-      counters(),
-      'request_total',
-      'Requests routed to a model server, by model and target model.',
-      MP,
-    ),
-    errors: page(counters(), 'request_error_total', errors, [...MP, 'error_code']),
+    requests: page(counters(), 'request_total', HELP.requests, MP),
+    errors: page(counters(), 'request_error_total', HELP.errors, [...MP, 'error_code']),
     // No error: alerts on the share of errors, as the reference publishes them, mean no clients.
     aborted: counters().expose(registry, {
       name: 'pointsman_aborted_requests_total',
       help: 'Requests with an endpoint that ended before their answer, as their client left.',
       labels: MP,
     }),
-    running: page(gauges(), 'request_running', 'Requests routed and not yet ended, by model.', MP),
-    requestBytes: of(
-      REQUEST_BYTES,
-      'request_size_bytes',
-      'Size of request bodies in bytes, by model and target model.',
-    ),
-    responseBytes: of(RESPONSE_BYTES, 'response_size_bytes', response),
-    inputTokens: of(INPUT_TOKENS, 'request_input_tokens', input),
-    outputTokens: of(OUTPUT_TOKENS, 'request_output_tokens', output),
-    cachedTokens: of(INPUT_TOKENS, 'request_cached_tokens', cached),
-    durationSeconds: of(DURATION_SECONDS, 'request_duration_seconds', toEnd),
-    ttftSeconds: of(TTFT_SECONDS, 'request_ttft_seconds', toFirst, ['streaming']),
-    ntpotSeconds: of(NTPOT_SECONDS, 'request_ntpot_seconds', perToken),
-    tpotSeconds: of(TPOT_SECONDS, 'request_streaming_tpot_seconds', between),
-    itlSeconds: of(ITL_SECONDS, 'request_streaming_itl_seconds', gaps),
+    running: page(gauges(), 'request_running', HELP.running, MP),
+    requestBytes: of(REQUEST_BYTES, 'request_size_bytes', HELP.requestBytes),
+    responseBytes: of(RESPONSE_BYTES, 'response_size_bytes', HELP.response),
+    inputTokens: of(INPUT_TOKENS, 'request_input_tokens', HELP.input),
+    outputTokens: of(OUTPUT_TOKENS, 'request_output_tokens', HELP.output),
+    cachedTokens: of(INPUT_TOKENS, 'request_cached_tokens', HELP.cached),
+    durationSeconds: of(DURATION_SECONDS, 'request_duration_seconds', HELP.toEnd),
+    ttftSeconds: of(TTFT_SECONDS, 'request_ttft_seconds', HELP.toFirst, ['streaming']),
+    ntpotSeconds: of(NTPOT_SECONDS, 'request_ntpot_seconds', HELP.perToken),
+    tpotSeconds: of(TPOT_SECONDS, 'request_streaming_tpot_seconds', HELP.between),
+    itlSeconds: of(ITL_SECONDS, 'request_streaming_itl_seconds', HELP.gaps),
   };
   showFormerNames(families, formerNamesOn(registry, deprecated));
   return families;
