@@ -10,7 +10,7 @@ const GROUP = '.llm-d.ai';
  * The name of the reference's Lease for a pool. The reference has none where that is too long for
  * Kubernetes; here its beginning stands before a hash of the pool.
  */
-export function leaseNameOf({ namespace, name }: PoolName): string {
+export function leaseNameOf({ namespace, name }: Pick<PoolName, 'namespace' | 'name'>): string {
   const pool = `epp-${namespace}-${name}`;
   if (pool.length + GROUP.length <= NAME_CHARS_MAX) return pool + GROUP;
   const hash = createHash('sha256').update(`${namespace}/${name}`).digest('hex');
