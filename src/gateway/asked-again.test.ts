@@ -2,9 +2,9 @@ import { status } from '@grpc/grpc-js';
 import { afterEach, expect, it } from 'vitest';
 import { pickOf, startScriptedPicker } from '../../test/support/grpc/scripted-picker.ts';
 import { startCuttableProxy } from '../../test/support/servers/cuttable-proxy.ts';
+import { gatewayBefore } from '../../test/support/servers/gateway-before.ts';
 import { startScriptedServer } from '../../test/support/sidecar/scripted-server.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import { startGateway } from './start-gateway.ts';
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -17,16 +17,9 @@ async function setUp() {
   stops.push(() => endpoint.stop());
   const picker = await startScriptedPicker(endpoint.address);
   stops.push(() => picker.stop());
-  const proxy = await startCuttableProxy(Number(picker.address.split(':')[1]));
+  const proxy = await startCuttableProxy(picker.port);
   stops.push(() => proxy.stop());
-  const gateway = await startGateway({
-    host: '127.0.0.1',
-    port: 0,
-    extProcAddress: `127.0.0.1:${proxy.port}`,
-    extProcTls: false,
-    clock: new SimulatedClock(),
-    log: () => undefined,
-  });
+  const gateway = await gatewayBefore(proxy.port, { clock: new SimulatedClock() });
   stops.push(() => gateway.stop());
   return { endpoint, picker, proxy, url: `http://127.0.0.1:${gateway.port}/v1/completions` };
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pickOf, startScriptedPicker } from '../../test/support/grpc/scripted-picker.ts';
+import { gatewayBefore } from '../../test/support/servers/gateway-before.ts';
 import { inertRouted } from '../../test/support/session/inert-routed.ts';
 import { startReservingServer } from '../../test/support/session/reserving-server.ts';
 import {
@@ -13,7 +14,7 @@ import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { CutAnswers } from './cut-answers.ts';
 import type { AccessLogMessage } from './ext-proc-client.ts';
-import { type Gateway, startGateway } from './start-gateway.ts';
+import type { Gateway } from './start-gateway.ts';
 
 const stops: (() => Promise<void> | void)[] = [];
 let endpoint: ScriptedServer;
@@ -25,10 +26,8 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
-async function start(extProcAddress: string): Promise<Gateway> {
-  const clock = new SimulatedClock();
-  const options = { host: '127.0.0.1', port: 0, extProcAddress, extProcTls: false, clock };
-  const gateway = await startGateway({ ...options, log: () => undefined });
+async function start(extProcPort: number): Promise<Gateway> {
+  const gateway = await gatewayBefore(extProcPort, { clock: new SimulatedClock() });
   stops.push(() => gateway.stop());
   return gateway;
 }
@@ -72,7 +71,7 @@ describe('an answer behind the embedded gateway', () => {
         inertRouted({ request, destinations, done: (outcome) => onDone(outcome) }),
     });
     stops.push(() => picker.drain({ noticeMs: 0, deadlineMs: 0 }));
-    gateway = await start(`127.0.0.1:${picker.port}`);
+    gateway = await start(picker.port);
   });
 
   it.each([
@@ -111,7 +110,7 @@ describe('an answer behind the embedded gateway', () => {
 it('[V498] a request without an id gets one from the gateway, and one with an id keeps it', async () => {
   const picker = await startScriptedPicker(endpoint.address);
   stops.push(() => picker.stop());
-  const gateway = await start(picker.address);
+  const gateway = await start(picker.port);
   const { visit } = await begin(gateway);
   expect(visit.headers['x-request-id']).toMatch(/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/);
   const { visit: named } = await begin(gateway, { 'x-request-id': 'mine' });
@@ -126,7 +125,7 @@ it('[V499] a picker that takes no access log learns at once that the request has
     if (input.request_headers !== undefined) stream.once('cancelled', () => over.resolve());
     pickOf(endpoint.address)(input, stream);
   });
-  const { visit, rest } = await begin(await start(picker.address));
+  const { visit, rest } = await begin(await start(picker.port));
   visit.response.destroy();
   await expect(rest).rejects.toThrow();
   await over.promise;

@@ -4,10 +4,10 @@ import {
   pickOf,
   startScriptedPicker,
 } from '../../test/support/grpc/scripted-picker.ts';
+import { gatewayBefore } from '../../test/support/servers/gateway-before.ts';
 import { startScriptedServer } from '../../test/support/sidecar/scripted-server.ts';
 import { HttpStorm, STREAMED } from '../../test/support/storms/http-storm.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
-import { startGateway } from './start-gateway.ts';
 
 const BOUNDS = {
   uploadTimeoutMs: 400,
@@ -55,13 +55,8 @@ it.each([1, 2, 3, 4, 5, 6])(
       for (;;) void storm.answer(await endpoint.next(), STREAMED);
     };
     void serve();
-    const { port, stop } = await startGateway({
-      host: '127.0.0.1',
-      port: 0,
-      extProcAddress: picker.address,
-      extProcTls: false,
+    const { port, stop } = await gatewayBefore(picker.port, {
       clock,
-      log: () => undefined,
       strain: { busyShare: () => 0, answerDelayMs: () => 0 },
       bounds: BOUNDS,
     });

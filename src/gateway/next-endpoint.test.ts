@@ -5,13 +5,14 @@ import {
   type ScriptedPicker,
   startScriptedPicker,
 } from '../../test/support/grpc/scripted-picker.ts';
+import { gatewayBefore } from '../../test/support/servers/gateway-before.ts';
 import {
   type ScriptedServer,
   startScriptedServer,
 } from '../../test/support/sidecar/scripted-server.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { GATEWAY_BOUNDS, type GatewayBounds } from './gateway-bounds.ts';
-import { type Gateway, startGateway } from './start-gateway.ts';
+import type { Gateway } from './start-gateway.ts';
 
 /** Nothing listens there. */
 const CLOSED = '127.0.0.1:9';
@@ -45,15 +46,8 @@ async function start(destinations: string, bounds: Partial<GatewayBounds> = {}):
     if (input.response_headers !== undefined) heads.push(input);
     pick(input, stream);
   });
-  gateway = await startGateway({
-    host: '127.0.0.1',
-    port: 0,
-    extProcAddress: picker.address,
-    extProcTls: false,
-    bounds,
-    clock,
-    log: (line) => void lines.push(line),
-  });
+  const log = (line: string): void => void lines.push(line);
+  gateway = await gatewayBefore(picker.port, { bounds, clock, log });
 }
 
 const post = (body = BODY): Promise<Response> =>

@@ -1,45 +1,23 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import {
-  type ScriptedPicker,
-  startScriptedPicker,
-} from '../../test/support/grpc/scripted-picker.ts';
-import {
-  type ScriptedServer,
-  startScriptedServer,
-} from '../../test/support/sidecar/scripted-server.ts';
+import { type GatewayBed, startGatewayBed } from '../../test/support/grpc/gateway-bed.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { whyOverloaded } from './overload.ts';
-import { type Gateway, startGateway } from './start-gateway.ts';
 
 const now = { busy: 0, delayMs: 0 };
 const strain = { busyShare: () => now.busy, answerDelayMs: () => now.delayMs };
-let endpoint: ScriptedServer;
-let picker: ScriptedPicker;
-let gateway: Gateway;
+let bed: GatewayBed;
+let endpoint: GatewayBed['endpoint'];
 
 beforeEach(async () => {
   now.busy = 0;
   now.delayMs = 0;
-  endpoint = await startScriptedServer();
-  picker = await startScriptedPicker(endpoint.address);
-  gateway = await startGateway({
-    host: '127.0.0.1',
-    port: 0,
-    extProcAddress: picker.address,
-    extProcTls: false,
-    clock: new SimulatedClock(),
-    strain,
-    log: () => undefined,
-  });
+  bed = await startGatewayBed(new SimulatedClock(), {}, strain);
+  ({ endpoint } = bed);
 });
-afterEach(async () => {
-  await gateway.stop();
-  picker.stop();
-  await endpoint.stop();
-});
+afterEach(() => bed.stop());
 
 const post = (): Promise<Response> => {
-  const url = `http://127.0.0.1:${gateway.port}/v1/completions`;
+  const url = `http://127.0.0.1:${bed.gateway.port}/v1/completions`;
   return fetch(url, { method: 'POST', body: '{"model":"m"}' });
 };
 

@@ -1,52 +1,30 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import {
-  type PickerInput,
-  pickOf,
-  type ScriptedPicker,
-  startScriptedPicker,
-} from '../../test/support/grpc/scripted-picker.ts';
-import {
-  type ScriptedServer,
-  startScriptedServer,
-} from '../../test/support/sidecar/scripted-server.ts';
+import { type GatewayBed, startGatewayBed } from '../../test/support/grpc/gateway-bed.ts';
+import { type PickerInput, pickOf } from '../../test/support/grpc/scripted-picker.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
-import { type Gateway, startGateway } from './start-gateway.ts';
 
 /** What belongs to one connection goes no further, whichever side says so. */
 
-let endpoint: ScriptedServer;
-let picker: ScriptedPicker;
-let gateway: Gateway;
+let bed: GatewayBed;
+let endpoint: GatewayBed['endpoint'];
 let seen: PickerInput[];
 
 beforeEach(async () => {
-  endpoint = await startScriptedServer();
-  picker = await startScriptedPicker(endpoint.address);
+  bed = await startGatewayBed(new SimulatedClock());
+  ({ endpoint } = bed);
   seen = [];
-  picker.script((input, stream) => {
+  bed.picker.script((input, stream) => {
     seen.push(input);
     pickOf(endpoint.address)(input, stream);
   });
-  gateway = await startGateway({
-    host: '127.0.0.1',
-    port: 0,
-    extProcAddress: picker.address,
-    extProcTls: false,
-    clock: new SimulatedClock(),
-    log: () => undefined,
-  });
 });
-afterEach(async () => {
-  await gateway.stop();
-  picker.stop();
-  await endpoint.stop();
-});
+afterEach(() => bed.stop());
 
 /** The head of the answer, whose body is then read. */
 async function ask(headers: Readonly<Record<string, string>>): Promise<IncomingMessage> {
-  const { port } = gateway;
+  const { port } = bed.gateway;
   const request = httpRequest({ host: '127.0.0.1', port, method: 'POST', headers, agent: false });
   request.end('{}');
   const [answer] = (await once(request, 'response')) as [IncomingMessage];

@@ -4,50 +4,32 @@ import { connect } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
+import { type GatewayBed, startGatewayBed } from '../../test/support/grpc/gateway-bed.ts';
 import {
   type PickerInput,
   type PickerScript,
   pickOf,
-  type ScriptedPicker,
-  startScriptedPicker,
 } from '../../test/support/grpc/scripted-picker.ts';
-import {
-  type ScriptedServer,
-  startScriptedServer,
-} from '../../test/support/sidecar/scripted-server.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { GATEWAY_BOUNDS, type GatewayBounds } from './gateway-bounds.ts';
-import { type Gateway, startGateway } from './start-gateway.ts';
 
 const { pickerTimeoutMs, firstByteTimeoutMs, idleTimeoutMs } = GATEWAY_BOUNDS;
 const { uploadTimeoutMs, clientIdleTimeoutMs } = GATEWAY_BOUNDS;
 
-let endpoint: ScriptedServer;
-let picker: ScriptedPicker;
+let bed: GatewayBed;
+let endpoint: GatewayBed['endpoint'];
+let picker: GatewayBed['picker'];
 let clock: SimulatedClock;
-let gateway: Gateway;
+let gateway: GatewayBed['gateway'];
 
-beforeEach(async () => {
-  endpoint = await startScriptedServer();
-  picker = await startScriptedPicker(endpoint.address);
+beforeEach(() => {
   clock = new SimulatedClock();
 });
-afterEach(async () => {
-  await gateway.stop();
-  picker.stop();
-  await endpoint.stop();
-});
+afterEach(() => bed.stop());
 
 async function start(bounds: Partial<GatewayBounds> = {}): Promise<void> {
-  gateway = await startGateway({
-    host: '127.0.0.1',
-    port: 0,
-    extProcAddress: picker.address,
-    extProcTls: false,
-    bounds,
-    clock,
-    log: () => undefined,
-  });
+  bed = await startGatewayBed(clock, bounds);
+  ({ endpoint, picker, gateway } = bed);
 }
 
 const url = (): string => `http://127.0.0.1:${gateway.port}/v1/completions`;

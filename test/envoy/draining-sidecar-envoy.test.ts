@@ -2,12 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
 import { SERVING_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { startGateway } from '../../src/gateway/start-gateway.ts';
-import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { type Sidecar, startSidecar } from '../../src/sidecar/start-sidecar.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
 import { setKnownEndpoints } from '../support/known-endpoints.ts';
+import { gatewayBefore } from '../support/servers/gateway-before.ts';
 import { sidecarOptions } from '../support/sidecar/sidecar-options.ts';
 
 /**
@@ -67,14 +66,7 @@ describe.skipIf(binary === undefined)('a sidecar of a listed endpoint that is re
   };
 
   async function embeddedGateway(): Promise<string> {
-    const gateway = await startGateway({
-      host: '127.0.0.1',
-      port: 0,
-      extProcAddress: `127.0.0.1:${stack.serving.extProcPort}`,
-      extProcTls: false,
-      clock: nodeClock(),
-      log: () => undefined,
-    });
+    const gateway = await gatewayBefore(stack.serving.extProcPort);
     stops.push(() => gateway.stop());
     return `http://127.0.0.1:${gateway.port}`;
   }

@@ -4,8 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, inFlightAt, serveOptions } from '../../bench/support/stack.ts';
 import { SERVING_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts';
-import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
+import type { Gateway } from '../../src/gateway/start-gateway.ts';
 import { type Serving, startServe } from '../../src/serve/serve.ts';
 import { chat, JSON_TYPE, postChat } from '../support/servers/chat-request.ts';
 import { gatewayBefore } from '../support/servers/gateway-before.ts';
@@ -160,17 +159,9 @@ describe('the embedded gateway without a picker', () => {
   it('answers 503, and serves when the picker is there', async () => {
     const upstream = await startUpstream();
     const first = await startServe(serveOptions({ endpoints: [upstream.address] }));
-    const extProcAddress = `127.0.0.1:${first.extProcPort}`;
     const lines: string[] = [];
     const log = (line: string): void => void lines.push(line);
-    const gateway = await startGateway({
-      host: '127.0.0.1',
-      port: 0,
-      extProcAddress,
-      extProcTls: false,
-      clock: nodeClock(),
-      log,
-    });
+    const gateway = await gatewayBefore(first.extProcPort, { log });
     expect(lines.join()).toContain('the embedded gateway, not Envoy');
     const send = async (): Promise<number> => {
       const path = `http://127.0.0.1:${gateway.port}/v1/chat/completions`;

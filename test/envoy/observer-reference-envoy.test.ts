@@ -94,8 +94,6 @@ describe.skipIf(binary === undefined)('beside a picker that answers as the refer
     await upstream?.stop();
   });
 
-  const port = (): number => Number(new URL(`http://${picker.address}`).port);
-
   /** What client and server got of each case. */
   async function passed(url: string, { turn, send }: Case): Promise<object> {
     picker.script(referenceScript(upstream.address, turn));
@@ -115,11 +113,11 @@ describe.skipIf(binary === undefined)('beside a picker that answers as the refer
         more?.(config);
         uncheckedPicker(config);
       };
-      const without = await envoyWith(port(), observer.extProcPort, change(alone));
+      const without = await envoyWith(picker.port, observer.extProcPort, change(alone));
       const wanted: object[] = [];
       for (const each of CASES) wanted.push(await passed(without.url, each));
       await without.stop();
-      const envoy = await envoyWith(port(), observer.extProcPort, change(edit));
+      const envoy = await envoyWith(picker.port, observer.extProcPort, change(edit));
       try {
         for (const [at, each] of CASES.entries()) {
           const before = await observed(observer.metricsPort);

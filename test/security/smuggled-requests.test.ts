@@ -4,13 +4,13 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startGateway } from '../../src/gateway/start-gateway.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { Access } from '../../src/serve/admin/access.ts';
 import { startAdminServer } from '../../src/serve/admin/admin-server.ts';
 import { BearerToken } from '../../src/serve/admin/bearer-token.ts';
 import { startSidecar } from '../../src/sidecar/start-sidecar.ts';
 import { pickOf, startScriptedPicker } from '../support/grpc/scripted-picker.ts';
+import { gatewayBefore } from '../support/servers/gateway-before.ts';
 import { sidecarOptions } from '../support/sidecar/sidecar-options.ts';
 
 /**
@@ -105,14 +105,7 @@ afterEach(async () => {
 async function gatewayPort(): Promise<number> {
   const picker = await startScriptedPicker(engine);
   picker.script(pickOf(engine));
-  const gateway = await startGateway({
-    host: '127.0.0.1',
-    port: 0,
-    extProcAddress: picker.address,
-    extProcTls: false,
-    clock: new SimulatedClock(),
-    log: () => undefined,
-  });
+  const gateway = await gatewayBefore(picker.port, { clock: new SimulatedClock() });
   stops.push(() => picker.stop(), gateway.stop);
   return gateway.port;
 }

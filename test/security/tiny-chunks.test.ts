@@ -3,10 +3,10 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
-import { startGateway } from '../../src/gateway/start-gateway.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { startSidecar } from '../../src/sidecar/start-sidecar.ts';
 import { startScriptedPicker } from '../support/grpc/scripted-picker.ts';
+import { gatewayBefore } from '../support/servers/gateway-before.ts';
 import { sidecarOptions } from '../support/sidecar/sidecar-options.ts';
 
 /** An engine that answers without end in chunks of a byte. */
@@ -48,14 +48,7 @@ async function sidecar(): Promise<string> {
 async function gateway(): Promise<string> {
   const picker = await startScriptedPicker(engineAddress);
   stops.push(() => picker.stop());
-  const started = await startGateway({
-    host: '127.0.0.1',
-    port: 0,
-    extProcAddress: picker.address,
-    extProcTls: false,
-    clock,
-    log: () => undefined,
-  });
+  const started = await gatewayBefore(picker.port, { clock });
   stops.push(() => started.stop());
   return `127.0.0.1:${started.port}`;
 }

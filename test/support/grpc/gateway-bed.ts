@@ -1,6 +1,8 @@
 import type { Clock } from '../../../src/framework/runtime.ts';
 import type { GatewayBounds } from '../../../src/gateway/gateway-bounds.ts';
-import { type Gateway, startGateway } from '../../../src/gateway/start-gateway.ts';
+import type { Strain } from '../../../src/gateway/overload.ts';
+import type { Gateway } from '../../../src/gateway/start-gateway.ts';
+import { gatewayBefore } from '../servers/gateway-before.ts';
 import { type ScriptedServer, startScriptedServer } from '../sidecar/scripted-server.ts';
 import { type ScriptedPicker, startScriptedPicker } from './scripted-picker.ts';
 
@@ -12,21 +14,15 @@ export interface GatewayBed {
   stop(): Promise<void>;
 }
 
+/** Without `strain` the gateway measures the load of this process. */
 export async function startGatewayBed(
   clock: Clock,
   bounds: Partial<GatewayBounds> = {},
+  strain?: Strain,
 ): Promise<GatewayBed> {
   const endpoint = await startScriptedServer();
   const picker = await startScriptedPicker(endpoint.address);
-  const gateway = await startGateway({
-    host: '127.0.0.1',
-    port: 0,
-    extProcAddress: picker.address,
-    extProcTls: false,
-    bounds,
-    clock,
-    log: () => undefined,
-  });
+  const gateway = await gatewayBefore(picker.port, { clock, bounds, ...(strain && { strain }) });
   const stop = async (): Promise<void> => {
     await gateway.stop();
     picker.stop();

@@ -29,8 +29,7 @@ export type PickerStream = ServerDuplexStream<PickerInput, object>;
 export type PickerScript = (input: PickerInput, stream: PickerStream) => void;
 
 export interface ScriptedPicker {
-  /** `127.0.0.1:port`. */
-  readonly address: string;
+  readonly port: number;
   /** Sets the answers to later messages. */
   script(script: PickerScript): void;
   stop(): void;
@@ -55,7 +54,7 @@ export async function startScriptedPicker(destination: string): Promise<Scripted
     });
   });
   return {
-    address: `127.0.0.1:${port}`,
+    port,
     script: (next) => {
       script = next;
     },
