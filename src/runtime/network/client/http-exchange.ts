@@ -5,6 +5,7 @@ import {
   type HttpResponse,
 } from '../../../framework/runtime.ts';
 import { PieceLimit } from '../pieces/piece-limit.ts';
+import { timeoutAfterReads } from '../timeout-after-reads.ts';
 import { FloodingServerError } from './head-guard.ts';
 import { tlsFailure } from './http-connector.ts';
 import type { ReusedBody } from './reused-body.ts';
@@ -37,8 +38,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
 
   constructor(options: HttpExchangeOptions) {
     this.#options = options;
-    this.#deadline = setTimeout(() => setImmediate(this.#expire), options.options.timeoutMs);
-    this.#deadline.unref();
+    this.#deadline = timeoutAfterReads(options.options.timeoutMs, this.#expire);
   }
 
   /** Whether the request is on the wire; else it waits for a connection or for its turn. */
@@ -101,9 +101,6 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.#end(named);
   }
 
-  /**
-   * One turn of the loop after the deadline: what came while the process stood still is read first.
-   */
   readonly #expire = (): void => {
     if (this.#ended) return;
     const { url, options, onUnsent } = this.#options;

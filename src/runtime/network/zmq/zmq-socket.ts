@@ -3,6 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { messageOf } from '../../../framework/error.ts';
 import type { MessageSocket, MessageSocketOptions, Millis } from '../../../framework/runtime.ts';
+import { timeoutAfterReads } from '../timeout-after-reads.ts';
 import { type CurveKeys, readCurveKeys } from './curve/curve-keys.ts';
 import {
   CONNECT_MS,
@@ -143,8 +144,7 @@ function connectInTime(at: Place): Socket {
   const giveUp = (): void => {
     if (socket.connecting) socket.destroy(new Error(`no connection within ${CONNECT_MS} ms`));
   };
-  // A connection that came about while this process stood still is kept.
-  const tooLate = setTimeout(() => setImmediate(giveUp), CONNECT_MS).unref();
+  const tooLate = timeoutAfterReads(CONNECT_MS, giveUp);
   return socket.once('close', () => clearTimeout(tooLate));
 }
 

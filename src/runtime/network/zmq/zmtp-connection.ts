@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { messageOf } from '../../../framework/error.ts';
 import type { MessageSocketOptions } from '../../../framework/runtime.ts';
+import { timeoutAfterReads } from '../timeout-after-reads.ts';
 import type { CurveKeys } from './curve/curve-keys.ts';
 import { createMechanism, type Mechanism } from './mechanism.ts';
 import type { ReadRoom } from './unfinished-message.ts';
@@ -39,8 +40,7 @@ export async function speakZmtp(options: ConnectionOptions): Promise<void> {
   const giveUp = (): void => {
     if (!isReady) socket.destroy(new BadPeer(`no handshake within ${HANDSHAKE_MS / 1000} s`));
   };
-  // What came while this process stood still is read first.
-  const tooSlow = setTimeout(() => setImmediate(giveUp), HANDSHAKE_MS).unref();
+  const tooSlow = timeoutAfterReads(HANDSHAKE_MS, giveUp);
   const mechanism: Mechanism = createMechanism(options, {
     send: (bytes) => void socket.write(bytes),
     ready: () => {
