@@ -1,3 +1,4 @@
+import type { Mutable } from '../../src/framework/values/mutable.ts';
 import { Connection, type Reply } from './connection.ts';
 
 export interface LoadCounts {
@@ -9,8 +10,6 @@ export interface LoadCounts {
   /** In an open loop: requests that were due while every connection was busy. */
   readonly skipped: number;
 }
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 export interface Load {
   /** A copy of the counts since the start. */

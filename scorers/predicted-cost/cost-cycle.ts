@@ -16,6 +16,7 @@ import {
 import { type Endpoint, METRICS_STALE_MS } from '../../src/framework/endpoint.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { CycleKey, SchedulingContext } from '../../src/framework/scheduling.ts';
+import type { Mutable } from '../../src/framework/values/mutable.ts';
 import type { SharedBeginning } from '../../src/framework/values/shared-beginning.ts';
 import { adapterWaits } from './adapter-waits.ts';
 import type { EndpointState, RequestCost } from './compute-cost.ts';
@@ -31,7 +32,6 @@ const SUSPECT_COST_MS = 30_000;
 /** More than any wait: an endpoint refuses what is longer than its context window. */
 const TOO_LONG_COST_MS = 1e12;
 
-type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type ReadState = Mutable<Omit<EndpointState, 'traffic' | 'step'>> & {
   readonly traffic: Mutable<Traffic>;
   readonly step: Mutable<StepUnderWay>;
