@@ -81,11 +81,14 @@ function startsOthers({ plugins }: PickerPlan): boolean {
 }
 
 /**
- * Makes all plugins and has them decide once: those from outside may fail only where they are
- * called. Throws ConfigError with each call that fails.
+ * Makes all plugins and a module's scheduler, and has them decide once: those from outside may fail
+ * only where they are called. Throws ConfigError with each call that fails.
  */
 function tryDecision(plan: PickerPlan): void {
-  const faults = trialDecision(plan);
+  const { scheduler } = plan;
+  const isRemote =
+    scheduler !== undefined && SERVING_CATALOGUE.schedulers.includes(scheduler.definition);
+  const faults = trialDecision(isRemote ? { ...plan, scheduler: undefined } : plan);
   if (faults.length === 0) return;
   throw new ConfigError(
     'a decision between two idle endpoints',

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { catalogueOf } from '../catalogue/built-in-catalogue.ts';
+import { EMBEDDED_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
 import { withPlugins } from '../catalogue/load-plugins.ts';
 import { loadConfig } from '../config/load.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
@@ -78,23 +78,18 @@ async function checkModule(
   type: string,
   { plugin, parameters }: CheckFlags,
 ): Promise<readonly RuleResult[]> {
-  const catalogue = await withPlugins(catalogueOf([], []), plugin);
+  const catalogue = await withPlugins({ ...EMBEDDED_CATALOGUE, schedulers: [] }, plugin);
   const kind = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' };
   const scheduler = { type, ...parsed(parameters) };
   const layer = { plugins: [{ type: 'max-score-picker' }], dataLayer: { injectDefaults: false } };
   const text = JSON.stringify({ ...kind, ...layer, scheduler });
   const plan = loadConfig({ text, source: plugin.join(', '), catalogue });
   const runtime = createRealRuntime({ seed: 0 });
-  const make = () =>
-    plan.scheduler?.definition.create(plan.scheduler.config, {
-      runtime,
-      now: () => runtime.clock.now(),
-    });
-  const open = moduleSessionOpener(() => {
-    const made = make();
-    if (made === undefined) throw new Error(`${type} did not create a scheduler`);
-    return made;
-  }, runtime);
+  const { scheduler: planned, plugins } = plan;
+  if (planned === undefined) throw new Error(`the plan lacks the scheduler ${type}`);
+  // Those that provide what the scheduler needs: the plan has no others.
+  const producers = plugins.filter((each) => each.kind === 'source');
+  const open = moduleSessionOpener({ scheduler: planned, producers }, runtime);
   return checkScheduler(open, { isModule: true });
 }
 

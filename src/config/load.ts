@@ -104,9 +104,9 @@ function planParts(
   const outputEstimate = planOutputEstimate(table);
   const profiles = planProfiles(config.schedulingProfiles, table, { issues, notes });
   const handler = planHandler(profiles, table, issues);
-  planSources(config.dataLayer, table, { issues, notes });
-  const discovery = planDiscovery(config, table);
   const scheduler = planScheduler(config.scheduler, catalogue.schedulers, issues);
+  planSources(config.dataLayer, table, { scheduler, issues, notes });
+  const discovery = planDiscovery(config, table);
   checkReferences(config, table);
   const flow = planFlowControl(config, table, issues);
   const used = { inFlightMatch, outputEstimate, profiles, discovery, scheduler };

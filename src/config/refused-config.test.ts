@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { HEAD, issuesOf } from '../../test/support/load-text.ts';
+import { scorers } from '../../scorers/index.ts';
 import { catalogueOf } from '../catalogue/built-in-catalogue.ts';
 import { dataSources } from '../catalogue/data-sources.ts';
-import { defineScorer } from '../framework/plugin.ts';
+import { defineScheduler, defineScorer } from '../framework/plugin.ts';
 import { cycleKey } from '../framework/scheduling.ts';
 import { loadConfig } from './load.ts';
 
@@ -164,5 +165,19 @@ dataLayer: {sorces: []}
     expect(() =>
       loadConfig({ text, source: 'x', catalogue: catalogueOf([needy], dataSources) }),
     ).toThrow('moon-phase-scorer needs moon-phase, which no plugin of this configuration provides');
+  });
+
+  it('[G281] refuses a scheduler of a module whose fact nothing provides', () => {
+    const needy = defineScheduler({
+      type: 'by-moon',
+      config: z.object({}),
+      needs: () => [cycleKey('moon-phase')],
+      create: () => ({ schedule: () => ({ declined: 'no-moon' }) }),
+    });
+    const text = `${HEAD}scheduler: {type: by-moon}\n`;
+    const catalogue = catalogueOf(scorers, dataSources, [needy]);
+    expect(() => loadConfig({ text, source: 'x', catalogue })).toThrow(
+      'scheduler.type: by-moon needs moon-phase, which no plugin of this configuration provides',
+    );
   });
 });

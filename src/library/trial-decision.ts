@@ -15,8 +15,8 @@ const LABELS: ReadonlyMap<string, string> = new Map([[ROLE_LABEL, 'encode-prefil
 const REQUEST = { model: 'trial', promptTokens: 200, blockIds: [1, 2, 3], outputTokensMax: 10 };
 
 /**
- * Decides one request by the profiles, between two idle endpoints, and has it answered, in
- * simulated time and without network. Returns what failed in plugins. Throws what making the
+ * Decides one request between two idle endpoints, and has it answered, in simulated time and without
+ * network: a scheduler of the plan must run in this process. Returns what failed in plugins. Throws what making the
  * plugins throws, such as ConfigError, and what a data source throws that needs a network to start.
  */
 export function trialDecision(plan: PickerPlan): readonly PluginFault[] {
@@ -24,7 +24,7 @@ export function trialDecision(plan: PickerPlan): readonly PluginFault[] {
   const clock = new SimulatedClock();
   const secret = randomSecret();
   const { picker, router } = startCore({
-    plan: { ...plan, plugins: plan.plugins.map(unscraped), scheduler: undefined },
+    plan: { ...plan, plugins: plan.plugins.map(unscraped) },
     seed: 0,
     clock,
     observers: [],

@@ -33,5 +33,7 @@ export const remote: SchedulerDefinition = defineScheduler({
         message: 'must be less than deadlineMs, otherwise every answer comes too late',
       }),
   ),
+  // As names: it may compare them with the labels of endpoints. Other values are hashed in captures.
+  headers: ({ headers }) => headers.map((name) => ({ name, as: 'name' as const })),
   create: ({ tls, ...options }, host) => new RemoteScheduler({ ...options, tls }, host),
 });

@@ -81,4 +81,66 @@ export const plugins = {
     const broken = (await check(sticky, 'sticky')).filter(({ fault }) => fault !== undefined);
     expect(broken.map(({ rule }) => rule)).toEqual(expect.arrayContaining(['C3', 'C4', 'C8']));
   });
+
+  const reading = (needs: string): string => `import { prefixMatchKey } from 'pointsman';
+const match = prefixMatchKey();
+export const plugins = {
+  schedulers: [
+    {
+      type: 'most-cached',
+      config: { parse: (raw) => raw },
+      ${needs}
+      create: () => ({
+        schedule(endpoints, context) {
+          const held = (endpoint) => context.get(match).matchedBlocks(endpoint);
+          const targets = endpoints.map((endpoint) => ({ endpoint, score: held(endpoint) }));
+          targets.sort((a, b) => b.score - a.score);
+          if (targets.length === 0) return { declined: 'no-endpoint' };
+          return {
+            primary: { kind: 'picked', profile: 'p', targets: targets.slice(0, 1) },
+            profiles: [],
+            headers: new Map(),
+          };
+        },
+      }),
+    },
+  ],
+};
+`;
+  const CONFIG = `apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins: [{type: queue-scorer}]
+scheduler: {type: most-cached}
+`;
+
+  it('[G281] gets the producer of each fact that it names in needs, also in the check', async () => {
+    const module = written('most-cached.mjs', reading('needs: () => [match],'));
+    const broken = (await check(module, 'most-cached')).filter(({ fault }) => fault !== undefined);
+    expect(broken).toEqual([]);
+    const createPicker = await pickerMaker([module]);
+    const picker = createPicker({ config: CONFIG, seed: 1, clock: new SimulatedClock() });
+    for (const id of ['a', 'b', 'c']) picker.addEndpoint({ id });
+    const request = { model: 'm', promptTokens: 640, blockIds: [1, 2, 3, 4, 5, 6, 7, 8, 9] };
+    const picks = Array.from({ length: 6 }, () => picker.route(request).endpoint.id);
+    expect(new Set(picks)).toHaveLength(1);
+    picker.stop();
+  });
+
+  it('[G282] fails `check --plugin` where it fails in its first decision', async () => {
+    const module = written('no-needs.mjs', reading(''));
+    const config = written('no-needs.yaml', CONFIG);
+    const ran = promisify(execFile)(process.execPath, [
+      PROGRAM,
+      'check',
+      '--plugin',
+      module,
+      config,
+    ]);
+    const { stderr = '' } = await ran.then(
+      () => ({ stderr: 'passed' }),
+      (error: unknown) => error as { readonly stderr?: string },
+    );
+    expect(stderr).toContain('scheduler most-cached: failed in schedule');
+    expect(stderr).toContain('has to name it in its needs');
+  });
 });

@@ -2,7 +2,11 @@ import { nearest } from '../../files/reading/nearest.ts';
 import { ENGINE_MODEL, IN_FLIGHT, MODELS_IN_FLIGHT } from '../../framework/cycle-facts.ts';
 import type { ConfigIssue } from '../../framework/error.ts';
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
-import type { KnownPlugin, PlannedPlugin } from '../../picker/plan/picker-plan.ts';
+import type {
+  KnownPlugin,
+  PlannedPlugin,
+  PlannedScheduler,
+} from '../../picker/plan/picker-plan.ts';
 import type { DataLayerEntry } from '../schema/data-layer-schema.ts';
 import { planJoinedSources } from './plan-joined-sources.ts';
 import type { PluginTable } from './plugin-table.ts';
@@ -14,11 +18,18 @@ const CORE_FACTS: ReadonlySet<string> = new Set([
   ENGINE_MODEL.name,
 ]);
 
+interface SourceParts {
+  /** The scheduler in place of the profiles: one in a module reads facts, too. */
+  readonly scheduler: PlannedScheduler | undefined;
+  readonly issues: ConfigIssue[];
+  readonly notes: ConfigNote[];
+}
+
 /** Checks references, then injects the default sources and the producers of all needed facts. */
 export function planSources(
   section: DataLayerEntry,
   table: PluginTable,
-  { issues, notes }: { readonly issues: ConfigIssue[]; readonly notes: ConfigNote[] },
+  { scheduler, issues, notes }: SourceParts,
 ): void {
   section.sources.forEach(({ pluginRef, extractors }, index) => {
     const path = `dataLayer.sources[${index}]`;
@@ -30,17 +41,35 @@ export function planSources(
     });
   });
   planJoinedSources(section, table, notes);
+  if (scheduler !== undefined) {
+    const asking = { name: scheduler.definition.type, path: 'scheduler.type' };
+    for (const fact of factsOfSources(scheduler)) injectProducer(fact, asking, table, issues);
+  }
   // Injected producers have needs, too, and come up later in the same iteration.
   for (const plugin of table.plugins()) {
-    for (const { name } of plugin.definition.needs?.(plugin.config as never) ?? []) {
-      if (!CORE_FACTS.has(name)) injectProducer(name, plugin, table, issues);
-    }
+    const asking = { name: plugin.name, path: table.pathOf(plugin.name) };
+    for (const fact of factsOfSources(plugin)) injectProducer(fact, asking, table, issues);
   }
+}
+
+/** The facts that it needs of data sources. */
+function factsOfSources({
+  definition,
+  config,
+}: PlannedPlugin | PlannedScheduler): readonly string[] {
+  const needs = definition.needs?.(config as never) ?? [];
+  return needs.map(({ name }) => name).filter((name) => !CORE_FACTS.has(name));
+}
+
+/** What asks for a fact, as an error names it. */
+interface Asking {
+  readonly name: string;
+  readonly path: string;
 }
 
 function injectProducer(
   fact: string,
-  plugin: PlannedPlugin,
+  asking: Asking,
   table: PluginTable,
   issues: ConfigIssue[],
 ): void {
@@ -53,8 +82,8 @@ function injectProducer(
     return;
   }
   const hint = nearest(fact, [...provided, ...defaults.keys(), ...CORE_FACTS]);
-  const message = `${plugin.name} needs ${fact}, which no plugin of this configuration provides${hint}`;
-  issues.push({ path: table.pathOf(plugin.name), message });
+  const message = `${asking.name} needs ${fact}, which no plugin of this configuration provides${hint}`;
+  issues.push({ path: asking.path, message });
 }
 
 /** The facts that a source of this type provides when it is injected, with default parameters. */

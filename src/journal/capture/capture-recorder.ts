@@ -153,11 +153,11 @@ export class CaptureRecorder implements JournalSubscriber {
     this.#write({ e: 'adopt', t: at, config: this.#config, ...waiting });
   }
 
-  onChallenged({ effective, plugins }: PickerPlan, name: string, at: Millis): void {
-    this.#challenger = { name, writesScores: !hashesPrompts(plugins) };
+  onChallenged(plan: PickerPlan, name: string, at: Millis): void {
+    this.#challenger = { name, writesScores: !hashesPrompts(plan) };
     // Its plugins begin with the pool as it is now.
     this.#writeSamples();
-    this.#write({ e: 'challenge', t: at, name, config: effective });
+    this.#write({ e: 'challenge', t: at, name, config: plan.effective });
   }
 
   onWithdrawn(at: Millis): void {
@@ -189,7 +189,7 @@ export class CaptureRecorder implements JournalSubscriber {
   #usePlan(plan: PickerPlan): void {
     this.#config = plan.effective;
     this.#headers.usePlan(plan);
-    this.#writesScores = !hashesPrompts(plan.plugins);
+    this.#writesScores = !hashesPrompts(plan);
   }
 
   #captured(decision: Decision | undefined): CapturedDecision | undefined {
@@ -214,8 +214,9 @@ export class CaptureRecorder implements JournalSubscriber {
   }
 }
 
-function hashesPrompts(plugins: PickerPlan['plugins']): boolean {
-  return plugins.some(({ definition }) => definition.hashesPrompt === true);
+function hashesPrompts({ plugins, scheduler }: PickerPlan): boolean {
+  const hashes = plugins.some(({ definition }) => definition.hashesPrompt === true);
+  return hashes || scheduler?.definition.hashesPrompt === true;
 }
 
 /** Undefined for a fault of our own: no replay can repeat it. */

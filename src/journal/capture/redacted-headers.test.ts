@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeEndpoint } from '../../../test/makers.ts';
-import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
+import { EMBEDDED_CATALOGUE, SERVING_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { RedactedHeaders } from './redacted-headers.ts';
@@ -71,5 +71,18 @@ describe('headers in a capture', () => {
     const headers = sent({ cookie: 'token=secret; sid=12345; chat=123' });
     expect(redacted.redact(headers)).toEqual({ cookie: 'sid=#h(5); chat=#h(3)' });
     expect(redacted.redact(sent({ cookie: 'token=secret' }))).toEqual({ cookie: '' });
+  });
+
+  it('[G283] are those that a scheduler in place of the profiles reads, too', () => {
+    const text = `apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+scheduler: {type: remote, address: 'unix:/tmp/none.sock', headers: [X-Zone]}
+`;
+    const plan = loadConfig({ text, source: 'test', catalogue: SERVING_CATALOGUE });
+    const headers = sent({ 'x-zone': 'north', 'x-tier': 'gold' });
+    expect(headersOf(plan).redact(headers)).toEqual({ 'x-zone': 'north' });
+    expect(headersOf(NONE, [plan]).redact(sent({ 'x-zone': 'gold' }))).toEqual({
+      'x-zone': '#h(4)',
+    });
   });
 });

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { HeaderUse } from '../../framework/plugin.ts';
 import { hasPreference, IF_AVAILABLE } from '../../framework/preference.ts';
-import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
+import type { PickerPlan, PlannedPlugin, PlannedScheduler } from '../../picker/plan/picker-plan.ts';
 import { encodedId } from '../../plugins/parameters/session-binding.ts';
 
 /** Stands before each hash, so that no hash is taken for a name. */
@@ -27,7 +27,7 @@ export class RedactedHeaders {
   usePlan(plan: PickerPlan): void {
     const plans = [plan, ...this.#shadows];
     const uses = new Map<string, HeaderUse>();
-    for (const { definition, config } of plans.flatMap(({ plugins }) => plugins)) {
+    for (const { definition, config } of plans.flatMap(headerReaders)) {
       for (const use of definition.headers?.(config) ?? []) {
         // Names serve plugins that compare names and plugins that look for equal values.
         const key = `${use.name}\n${use.cookie ?? ''}`;
@@ -103,4 +103,12 @@ export class RedactedHeaders {
     }
     return names;
   }
+}
+
+/** A scheduler in place of the profiles reads headers as plugins do. */
+function headerReaders({
+  plugins,
+  scheduler,
+}: PickerPlan): readonly (PlannedPlugin | PlannedScheduler)[] {
+  return scheduler === undefined ? plugins : [...plugins, scheduler];
 }

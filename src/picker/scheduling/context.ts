@@ -29,7 +29,10 @@ export function createContext(
       if (!known.has(key.name)) {
         const fact = facts.get(key.name);
         if (fact === undefined) {
-          invariant(false, `nothing provides ${key.name}; the check at start should have said so`);
+          invariant(
+            false,
+            `nothing provides ${key.name}: a plugin or scheduler that reads it has to name it in its needs`,
+          );
         }
         known.set(key.name, fact.compute(endpoints, context));
       }

@@ -1,13 +1,15 @@
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/endpoint-attributes.ts';
 import { messageOf } from '../../framework/error.ts';
-import type { Routed } from '../../framework/observer.ts';
+import type { Observer, Routed } from '../../framework/observer.ts';
+import type { DataSource } from '../../framework/plugin.ts';
 import type { Declined, ReplacementScheduler } from '../../framework/replacement.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Runtime } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import { EngineModel } from '../../picker/engine-model/engine-model.ts';
 import { Ledger } from '../../picker/load/ledger.ts';
+import type { PlannedPlugin, PlannedScheduler } from '../../picker/plan/picker-plan.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { createContext, type FactTable } from '../../picker/scheduling/context.ts';
 import type {
@@ -21,21 +23,39 @@ import type {
 import { sampleRequest } from './sample-messages.ts';
 import { type OpenSession, ReceivedDecisions, type SchedulerSession } from './scheduler-session.ts';
 
-type SessionRuntime = Pick<Runtime, 'clock' | 'random'>;
+/** A module's scheduler, and the sources of the facts that it reads. */
+interface PlannedModule {
+  readonly scheduler: PlannedScheduler;
+  readonly producers: readonly (PlannedPlugin & { readonly kind: 'source' })[];
+}
 
-/** Opens sessions with a module's scheduler; each session makes a new one. */
-export function moduleSessionOpener(
-  make: () => ReplacementScheduler,
-  runtime: SessionRuntime,
-): OpenSession {
-  return () => Promise.resolve(new ModuleSession(make(), runtime));
+/** Opens sessions with a module's scheduler; each session makes all anew. */
+export function moduleSessionOpener(planned: PlannedModule, runtime: Runtime): OpenSession {
+  return () => {
+    const pool = new EndpointPool();
+    const { definition, config } = planned.scheduler;
+    const sources = planned.producers.map((producer) =>
+      producer.definition.start(producer.config, { name: producer.name, pool, runtime }),
+    );
+    const scheduler = definition.create(config, { runtime, now: () => runtime.clock.now() });
+    if (scheduler === undefined) throw new Error(`${definition.type} did not create a scheduler`);
+    return Promise.resolve(new ModuleSession({ scheduler, sources, pool, runtime }));
+  };
+}
+
+interface ModuleParts {
+  readonly scheduler: ReplacementScheduler;
+  readonly sources: readonly DataSource[];
+  readonly pool: EndpointPool;
+  readonly runtime: Runtime;
 }
 
 class ModuleSession implements SchedulerSession {
   readonly welcome: Welcome;
   readonly #scheduler: ReplacementScheduler;
-  readonly #runtime: SessionRuntime;
-  readonly #pool = new EndpointPool();
+  readonly #sources: readonly DataSource[];
+  readonly #runtime: Runtime;
+  readonly #pool: EndpointPool;
   readonly #facts: FactTable;
   /** By slot of the contract's messages; the pool gives its own slots. */
   readonly #ids = new Map<number, EndpointId>();
@@ -43,15 +63,19 @@ class ModuleSession implements SchedulerSession {
   readonly #routed = new Map<string, Routed>();
   readonly #received: ReceivedDecisions;
 
-  constructor(scheduler: ReplacementScheduler, runtime: SessionRuntime) {
+  constructor({ scheduler, sources, pool, runtime }: ModuleParts) {
     const ledger = new Ledger();
     const engineModel = new EngineModel();
-    const facts = [...ledger.facts, engineModel.fact];
+    const provided = sources.flatMap(({ facts = [] }) => facts);
+    const facts = [...ledger.facts, engineModel.fact, ...provided];
     this.#scheduler = scheduler;
+    this.#sources = sources;
+    this.#pool = pool;
     this.#runtime = runtime;
     this.#received = new ReceivedDecisions(runtime.clock);
     this.#facts = new Map(facts.map((fact) => [fact.key.name, fact]));
-    for (const each of [ledger, engineModel, scheduler]) this.#pool.observeEndpoints(each);
+    for (const each of [ledger, engineModel, ...sources, scheduler])
+      this.#pool.observeEndpoints(each);
     this.welcome = {
       version: 1,
       name: scheduler.status?.().name ?? 'module',
@@ -83,6 +107,7 @@ class ModuleSession implements SchedulerSession {
 
   close(): void {
     this.#scheduler.stop?.();
+    for (const source of this.#sources) source.stop();
   }
 
   #remove(slot: number): void {
@@ -116,11 +141,16 @@ class ModuleSession implements SchedulerSession {
     const known = this.#routed.get(event.id);
     if ('routed' in event) this.#route(event.id, event.routed.slot, now);
     else if (known !== undefined && 'firstToken' in event) {
-      this.#scheduler.onFirstToken?.(known, now);
+      for (const each of this.#observers()) each.onFirstToken?.(known, now);
     } else if (known !== undefined && 'done' in event) {
       this.#routed.delete(event.id);
-      this.#scheduler.onDone?.(known, now, 'completed', event.done);
+      for (const each of this.#observers()) each.onDone?.(known, now, 'completed', event.done);
     }
+  }
+
+  /** Sources learn before the scheduler that reads their facts. */
+  #observers(): readonly Observer[] {
+    return [...this.#sources, this.#scheduler];
   }
 
   #route(id: string, slot: number, at: number): void {
@@ -138,7 +168,7 @@ class ModuleSession implements SchedulerSession {
       firstTokenVisible: true,
     };
     this.#routed.set(id, routed);
-    this.#scheduler.onRouted?.(routed);
+    for (const each of this.#observers()) each.onRouted?.(routed);
   }
 
   #ask(message: RequestMessage): void {
