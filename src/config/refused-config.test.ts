@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { HEAD, issuesOf } from '../../test/support/load-text.ts';
 import { scorers } from '../../scorers/index.ts';
+import { HEAD, issuesOf } from '../../test/support/load-text.ts';
 import { catalogueOf } from '../catalogue/built-in-catalogue.ts';
 import { dataSources } from '../catalogue/data-sources.ts';
 import { defineScheduler, defineScorer } from '../framework/plugin.ts';
