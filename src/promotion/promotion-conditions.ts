@@ -68,9 +68,13 @@ export function beginConditions(
   ];
 }
 
+function oneDigit(value: number): string {
+  return value.toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+}
+
 function gainText({ percent, meanMs, lowPercent, highPercent }: ShadowEvidence['gain']): string {
   const mean = Number.isFinite(meanMs)
-    ? `gain ${meanMs.toFixed(1)} ms (${percent.toFixed(1)} %)`
+    ? `gain ${oneDigit(meanMs)} ms (${percent.toFixed(1)} %)`
     : 'gain not known yet';
   const interval = Number.isFinite(lowPercent)
     ? `95 % interval ${lowPercent.toFixed(1)} to ${highPercent.toFixed(1)} %`

@@ -36,12 +36,33 @@ describe('[O56] completion', () => {
   });
 
   it('[O513] offers files where a command takes one, and its options after a hyphen', () => {
-    for (const words of [['check'], ['redecide'], ['trace', 'describe'], ['shadow', 'report']]) {
+    for (const words of [['redecide'], ['trace', 'describe'], ['shadow', 'report']]) {
       expect(offered(...words, '')).toEqual(['']);
       expect(offered(...words, '--js').join()).toMatch(/^(--json)?$/);
       expect(offered(...words, '-')).toContain('--help');
     }
     expect(offered('explain', '')).toContain('--all');
+  });
+
+  it('[O521] offers built-in configurations, and files beside them, where one is taken', () => {
+    for (const words of [
+      ['serve', '--config'],
+      ['serve', '--shadow'],
+      ['simulate', '--trace', 'trace.jsonl', '--config'],
+      ['redecide', 'day/', '--config'],
+      ['check'],
+    ]) {
+      const all = offered(...words, '');
+      expect(all).toEqual(expect.arrayContaining(['default', 'least-queue', 'package.json']));
+      expect(offered(...words, 'reference-d')).toEqual(['reference-default']);
+      expect(offered(...words, 'packa')).toContain('package.json');
+      expect(offered(...words, '--js').join()).toMatch(/^(--json)?$/);
+    }
+    expect(offered('check', '-')).toContain('--help');
+    expect(offered('check', '--plugin', '')).toEqual(['']);
+    const fish = script('fish');
+    expect(fish).toMatch(/-l config -r -a 'default reference-default .*' -d/);
+    expect(fish).toMatch(/__fish_seen_subcommand_from check' -a 'default /);
   });
 
   it('has scripts for zsh and fish with the same commands and options', () => {

@@ -71,11 +71,11 @@ describe('pointsman shadow', () => {
     },
   );
 
-  it('[O45] prints one table into a pipe, without control characters, that explains its difference', async () => {
+  it('[O45] [O522] prints one table into a pipe, without control characters, that explains its difference', async () => {
     const { stdout } = await shadow('top');
     expect(stdout).not.toContain('\u001b');
     expect(stdout.match(/TTFT difference {2}/g)).toHaveLength(1);
-    expect(stdout).toContain('-10.0 ms (-25.0 to -15.0 %)');
+    expect(stdout).toContain('-10.0 ms, -20.0 % (-25.0 to -15.0 %)');
     expect(stdout).toMatch(
       /TTFT difference: [^]*below 0 the shadow is better; in brackets\nits 95 % interval, once there are 5,000 decisions\n$/,
     );

@@ -124,11 +124,14 @@ function linesOf(shadow: ShadowStatus): readonly (readonly string[])[] {
   ];
 }
 
-/** The 95 % interval, where there are enough decisions for one. */
+/** The difference in per cent with its 95 % interval, where there are enough decisions for one. */
 function intervalOf(gain: ShadowReport['gain'] | undefined): string {
   // An interval that cannot be given yet is NaN, which JSON turns into null.
   if (gain === undefined || !Number.isFinite(gain.lowPercent)) return '';
-  return ` (${(-gain.highPercent).toFixed(1)} to ${(-gain.lowPercent).toFixed(1)} %)`;
+  const [percent = '', low = '', high = ''] = [gain.percent, gain.highPercent, gain.lowPercent].map(
+    (value) => TENTHS.format(-value),
+  );
+  return `, ${percent} % (${low} to ${high} %)`;
 }
 
 function share(value: number | undefined): string {
