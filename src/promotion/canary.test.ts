@@ -201,6 +201,17 @@ describe('a canary', () => {
     expect(canary.outcomes().recent.incumbent).toEqual({ requests: 0, failed: 0 });
   });
 
+  it('[V595] counts no failure of an earlier share for the configuration in charge', () => {
+    const canary = new Canary(seededRandom(4));
+    canary.setShare(100);
+    const early = makeRequest({ id: 'early' });
+    canary.takes(early);
+    canary.setShare(50);
+    canary.setShare(undefined);
+    canary.onDone(routedOf(early), 300, 'failed');
+    expect(canary.outcomes().recent.incumbent).toEqual({ requests: 0, failed: 0 });
+  });
+
   it('[V74] weighs recent requests more than old ones', () => {
     const recent = new RecentFailures();
     for (let n = 0; n < 1_000_000; n++) recent.ended(false);

@@ -26,8 +26,8 @@ export class Canary implements JournalSubscriber {
   #percent: number | undefined;
   /** Which of the two decides a request. It is kept: it is asked before and during the cycle. */
   #arms = new WeakMap<InferenceRequest, Arm>();
-  /** Those from before the last change of the share. */
-  #earlierArms = new WeakMap<InferenceRequest, Arm>();
+  /** Requests that came while a challenger was promoted, also before changes of its share. */
+  readonly #compared = new WeakSet<InferenceRequest>();
   #tallies: Record<Arm, ArmTally> = { incumbent: new ArmTally(), challenger: new ArmTally() };
   /** Failures of the configuration in charge count while nothing is promoted, too. */
   #recent: Record<Arm, RecentFailures> = {
@@ -53,7 +53,6 @@ export class Canary implements JournalSubscriber {
    */
   setShare(percent: number | undefined): void {
     this.#percent = percent;
-    this.#earlierArms = this.#arms;
     this.#arms = new WeakMap();
     this.#tallies = { incumbent: new ArmTally(), challenger: new ArmTally() };
     this.#recent.challenger = new RecentFailures();
@@ -95,6 +94,7 @@ export class Canary implements JournalSubscriber {
     const asked = wanted === 'challenger' || wanted === 'incumbent' ? wanted : undefined;
     const arm = asked ?? this.#draw(request);
     this.#arms.set(request, arm);
+    this.#compared.add(request);
     if (asked === undefined) this.#counted.set(request, this.#tallies[arm]);
     return arm === 'challenger';
   };
@@ -149,7 +149,7 @@ export class Canary implements JournalSubscriber {
   #ended(request: InferenceRequest, outcome: Outcome): void {
     const tally = this.#counted.get(request);
     const promoted = this.#percent !== undefined;
-    if (tally === undefined && (promoted || this.#earlierArms.has(request))) return;
+    if (tally === undefined && (promoted || this.#compared.has(request))) return;
     const failed = outcome === 'failed';
     tally?.ended(failed);
     this.#recent[this.#arms.get(request) ?? 'incumbent'].ended(failed);

@@ -25,6 +25,19 @@ it.each([
 );
 
 it('[V533] so where configurations come, go and challenge each other meanwhile', () => {
-  const options = { configs: CLOCK_PLANS.both, requests: 300, challenges: true } as const;
+  const options = { configs: CLOCK_PLANS.both, requests: 300, challenges: 'at will' } as const;
   expect(clockStorm(4, { ...options, pace: 'busy' }).faults).toEqual([]);
 });
+
+it.each([
+  ['both', 5],
+  ['bounded', 6],
+] as const)(
+  '[V596] so where shadows are promoted and demoted by a rule and by hand, %s, seed %i',
+  (plans, seed) => {
+    const options = { configs: CLOCK_PLANS[plans], requests: 300, challenges: 'promoted' } as const;
+    const { faults, challenged } = clockStorm(seed, { ...options, pace: 'busy' });
+    expect(faults).toEqual([]);
+    expect(challenged).toBeGreaterThan(10);
+  },
+);

@@ -114,10 +114,11 @@ function gateSource({ log, running, waiting }: Gate): DataSourceDefinition {
 function slotScorer(log: string[]): ScorerDefinition {
   return defineScorer({
     type: 'slot-scorer',
-    config: z.strictObject({ slot: z.number() }),
+    config: z.strictObject({ slot: z.number(), fails: z.boolean().default(false) }),
     needs: () => [VERSION],
-    create: ({ slot: liked }) => ({
+    create: ({ slot: liked, fails }) => ({
       score: (endpoints, context) => {
+        if (fails) throw new Error('the slots are broken');
         log.push(`decided by ${liked} with ${context.get(VERSION)}`);
         return endpoints.map((endpoint) => (endpoint.slot === liked ? 1 : 0));
       },

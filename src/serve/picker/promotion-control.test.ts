@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { makeRequest, makeRuntime } from '../../../test/makers.ts';
+import { BODY, gatedCores } from '../../../test/support/gated-cores.ts';
 import { planFrom } from '../../catalogue/plan.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
@@ -131,3 +132,38 @@ it.each([
     picker.stop();
   },
 );
+
+it('[V594] a shadow stays promoted where the one before it throws at a request that it had prepared', () => {
+  const { gated, plan, start, letOne, clock } = gatedCores();
+  const broken = plan(`dataLayer: { injectDefaults: false }
+plugins:
+  - { type: gate-source, parameters: { version: broken } }
+  - { type: slot-scorer, parameters: { slot: 1, fails: true } }
+`);
+  const inCharge = gated('one', 0);
+  const control = new PromotionControl({
+    plans: new Map([
+      ['broken', broken],
+      ['good', gated('two', 2)],
+    ]),
+    inCharge,
+    random: makeRuntime().random,
+    clock,
+    log: createLog('silent'),
+  });
+  const { subscribers } = control;
+  const picker = start(inCharge, { subscribers });
+  const promotion = control.start(picker, []);
+  promotion.promote('broken', 100);
+  const request = makeRequest();
+  let routedTo: string | undefined;
+  picker.prepare?.(request, BODY, () => {
+    routedTo = picker.route(request).endpoint.id;
+  });
+  promotion.promote('good', 100);
+  letOne();
+  expect(routedTo).toBe('e0');
+  expect(promotion.promoted).toEqual({ shadow: 'good', percent: 100 });
+  promotion.stop();
+  picker.stop();
+});

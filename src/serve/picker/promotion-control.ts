@@ -81,9 +81,11 @@ export class PromotionControl {
   #challengerOf(picker: EndpointPicker): ChallengerControl {
     const { plans } = this.#options;
     const canary = this.#canary;
-    const onThrown = (request: InferenceRequest, error: unknown): void => {
+    const thrownBy = (name: string, request: InferenceRequest, error: unknown): void => {
       canary.fallBack(request);
-      this.#promotion?.fail(`its scheduler threw: ${messageOf(error)}`);
+      // One that is promoted no more still decides what it has prepared.
+      if (this.#promotion?.promoted?.shadow !== name) return;
+      this.#promotion.fail(`its scheduler threw: ${messageOf(error)}`);
     };
     return {
       start: (name) => {
@@ -91,7 +93,11 @@ export class PromotionControl {
         if (plan === undefined) throw new HttpError(404, unknownShadow(name, [...plans.keys()]));
         // With flow control, requests have waited until there is room.
         const challenging = this.#sheds ? withShedding(plan) : plan;
-        picker.challenge(challenging, { name, takes: canary.takes, onThrown });
+        picker.challenge(challenging, {
+          name,
+          takes: canary.takes,
+          onThrown: (request, error) => thrownBy(name, request, error),
+        });
         canary.begin();
       },
       setShare: (percent) => canary.setShare(percent),

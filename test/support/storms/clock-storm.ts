@@ -18,6 +18,7 @@ import { ControlledRouter } from '../../../src/picker/flow-control/controlled-ro
 import type { PickerPlan } from '../../../src/picker/plan/picker-plan.ts';
 import { seededRandom } from '../../../src/runtime/seeded-random.ts';
 import { UnsteadyClock } from '../unsteady-clock.ts';
+import { PromotionMoves } from './promotion-moves.ts';
 import { StormStream } from './storm-stream.ts';
 import { StormTally } from './storm-tally.ts';
 import { threadsByClock } from './threads-by-clock.ts';
@@ -27,6 +28,8 @@ export interface ClockStorm {
   readonly placed: number;
   readonly refused: number;
   readonly waited: number;
+  /** Decided by promoted shadows. */
+  readonly challenged: number;
   /** What must not be: one sentence each. */
   readonly faults: readonly string[];
   readonly records: readonly CaptureRecord[];
@@ -40,8 +43,8 @@ export interface ClockStormOptions {
   readonly inThreads?: boolean;
   /** Reservations that are as old are released. */
   readonly maxAgeMs?: Millis;
-  /** Configurations challenge the one in charge. */
-  readonly challenges?: boolean;
+  /** Configurations challenge the one in charge, at will or by promotion. */
+  readonly challenges?: 'at will' | 'promoted' | undefined;
 }
 
 const ENDPOINTS = 3;
@@ -88,6 +91,7 @@ class RunningStorm {
   readonly #text: string[] = [];
   readonly #drain: () => void;
   readonly #tally = new StormTally();
+  readonly #moves: PromotionMoves | undefined;
   #isInterfering = false;
 
   constructor(seed: number, options: ClockStormOptions) {
@@ -102,8 +106,12 @@ class RunningStorm {
     const network = { get: () => Promise.reject(new Error('nobody there')) };
     const runtime = { clock: this.#clock, random: seededRandom(CORE_SEED), network };
     this.#router = new ControlledRouter({ clock: this.#clock });
+    if (options.challenges === 'promoted') {
+      this.#moves = new PromotionMoves(this.#plans, this.#random.fork('moves'), this.#clock);
+    }
     const { picker, capture } = startCapture({ plan, seed: CORE_SEED }, (recorder) => {
-      const subscribers = [recorder, this.#router.observer, this.#tally.subscriber];
+      const own = [this.#router.observer, this.#tally.subscriber];
+      const subscribers = [recorder, ...own, ...(this.#moves?.subscribers ?? [])];
       return new EndpointPicker({
         plan,
         runtime,
@@ -118,6 +126,7 @@ class RunningStorm {
     this.#text.push(`${JSON.stringify(capture.head(0))}\n`);
     this.#router.attach(picker);
     this.#router.configure(plan.flowControl);
+    this.#moves?.start(picker);
     for (let at = 0; at < ENDPOINTS; at++) this.#add(at);
   }
 
@@ -130,6 +139,7 @@ class RunningStorm {
       if (this.#random.next() < 0.3) this.#clock.advanceBy(180 * this.#random.next());
     }
     this.#settle();
+    this.#faults.push(...(this.#moves?.end() ?? []));
     this.#router.stop();
     this.#picker.stop();
     if (this.#clock.pending > 0) this.#faults.push(`${this.#clock.pending} timers are left`);
@@ -137,7 +147,8 @@ class RunningStorm {
     const refused = this.#streams.filter(({ refusals }) => refusals > 0).length;
     const records = this.#text.join('').trimEnd().split('\n').map(recordOf);
     const { placed, waited } = this.#tally;
-    return { placed, refused, waited, faults: this.#faults, records };
+    const challenged = this.#moves?.decided ?? 0;
+    return { placed, refused, waited, challenged, faults: this.#faults, records };
   }
 
   /** Nothing comes any more: what waits must end, and then leave nothing. */
@@ -234,7 +245,8 @@ class RunningStorm {
     if (chance(0.01)) this.#picker.pool.remove(`e${n % ENDPOINTS}` as EndpointId);
     if (chance(0.03)) this.#add(n % ENDPOINTS);
     if (chance(0.002)) this.#clock.pass(3_600_000);
-    if (this.#options.challenges === true && chance(0.02)) this.#challenge();
+    if (this.#options.challenges === 'at will' && chance(0.02)) this.#challenge();
+    this.#moves?.move();
     if (chance(0.005)) {
       const plan = this.#plans[Math.floor(this.#random.next() * this.#plans.length)];
       if (plan !== undefined) {
