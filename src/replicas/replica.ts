@@ -117,7 +117,9 @@ export class Replica {
         if (!this.#isStopped) this.#inbox.receive(message);
       },
       onConnected: () => this.#onConnected(),
-      onForged: (bytes) => this.#inbox.forged(bytes),
+      onForged: (bytes) => {
+        if (!this.#isStopped) this.#inbox.forged(bytes);
+      },
       onRefused: (reason) => this.#options.onNotice?.({ kind: 'refused', reason }),
       onDisconnected: (reason) => this.#onDisconnected(reason),
     });
@@ -188,7 +190,8 @@ export class Replica {
 
   #onDisconnected(reason: string): void {
     const { state, changedAt } = this.#connection;
-    if (state === 'lost') return;
+    // It is what the end asks for.
+    if (state === 'lost' || this.#isStopped) return;
     // It has been without a connection since it began, if it has never had one.
     const lostAt = state === 'opening' ? changedAt : this.#options.clock.now();
     this.#connection = { state: 'lost', changedAt: lostAt };

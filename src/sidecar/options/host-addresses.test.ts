@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
+import { UnsteadyClock } from '../../../test/support/unsteady-clock.ts';
 import type { ResolvedName } from '../../framework/runtime.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
 import { followHosts } from './host-addresses.ts';
 
 const logged: string[] = [];
@@ -31,6 +33,23 @@ it('[B66] hosts have the addresses of the moment, and keep the last one while no
   hosts.stop();
   clock.advanceTo(clock.now() + 60_000);
   expect(asked).toEqual(['pod-0', 'pod-0', 'pod-0', 'pod-0']);
+});
+
+it('[V597] no host is looked up after the end, also where it ends while one is', async () => {
+  const clock = new UnsteadyClock(seededRandom(1));
+  clock.pace = 'still';
+  const asked: string[] = [];
+  const resolve = async (name: string): Promise<ResolvedName> => {
+    asked.push(name);
+    if (asked.length > 2) await new Promise<void>((done) => void clock.setTimer(50, done));
+    return { addresses: ['10.0.0.1'], ttlMs: undefined };
+  };
+  const hosts = await followHosts(['pod-0', 'pod-1'], { resolve, clock, log });
+  await clock.runFor(10_020);
+  hosts.stop();
+  await clock.runFor(60_000);
+  expect(asked).toEqual(['pod-0', 'pod-1', 'pod-0']);
+  expect(clock.pending).toBe(0);
 });
 
 it('[B66] a host that cannot be looked up at the start is an error', async () => {

@@ -35,11 +35,14 @@ export async function followHosts(
   for (const host of hosts) known.set(host, isIP(host) > 0 ? host : await addressOf(host));
   const names = hosts.filter((host) => isIP(host) === 0);
   let timer: Timer | undefined;
+  let isStopped = false;
   const later = (): void => {
-    if (names.length > 0) timer = clock.setTimer(REFRESH_MS, () => void refresh());
+    if (names.length > 0 && !isStopped) timer = clock.setTimer(REFRESH_MS, () => void refresh());
   };
   const refresh = async (): Promise<void> => {
     for (const name of names) {
+      // It may be stopped while the name before is looked up.
+      if (isStopped) return;
       await addressOf(name).then(
         (address) => known.set(name, address),
         (error: Error) => log(`${name} keeps its last address: ${error.message}`),
@@ -50,6 +53,9 @@ export async function followHosts(
   later();
   return {
     current: () => hosts.map((host) => known.get(host) ?? host),
-    stop: () => timer?.cancel(),
+    stop: () => {
+      isStopped = true;
+      timer?.cancel();
+    },
   };
 }
