@@ -1,28 +1,39 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { GATEWAY_BOUNDS } from '../gateway/gateway-bounds.ts';
+import { GATEWAY_BOUNDS, type GatewayBounds } from '../gateway/gateway-bounds.ts';
 import { startGateway } from '../gateway/start-gateway.ts';
 import { nodeClock } from '../runtime/clock/node-clock.ts';
 import { watchOpenFiles } from '../runtime/process/open-files.ts';
 import { untilSignal } from '../runtime/process/process-end.ts';
-import { addTimeLimit, atLeastOne, port, wholeNumber } from './options/option-values.ts';
+import {
+  addTimeLimits,
+  atLeastOne,
+  port,
+  type TimeLimitFlag,
+  wholeNumber,
+} from './options/option-values.ts';
 
-interface GatewayFlags {
+type TimeLimits = Omit<GatewayBounds, 'requestsMax' | 'retryBodyBytes'>;
+
+interface GatewayFlags extends TimeLimits {
   readonly host: string;
   readonly port: number;
   readonly picker: string;
   readonly insecure: boolean;
   readonly maxRequests: number;
-  readonly uploadTimeoutMs: number;
-  readonly clientIdleTimeoutMs: number;
-  readonly pickerTimeoutMs: number;
-  readonly connectTimeoutMs: number;
-  readonly firstByteTimeoutMs: number;
-  readonly idleTimeoutMs: number;
   readonly retryBodyBytes: number;
   readonly drainNoticeMs: number;
   readonly drainTimeoutMs: number;
   readonly json: boolean;
 }
+
+const TIME_LIMITS: Readonly<Record<keyof TimeLimits, TimeLimitFlag>> = {
+  uploadTimeoutMs: ['upload-timeout-ms', 'longest upload of a body'],
+  clientIdleTimeoutMs: ['client-idle-timeout-ms', 'longest standstill of a client'],
+  pickerTimeoutMs: ['picker-timeout-ms', 'longest wait for the picker, then 503'],
+  connectTimeoutMs: ['connect-timeout-ms', 'longest wait for a connection'],
+  firstByteTimeoutMs: ['first-byte-timeout-ms', 'longest wait for the endpoint’s headers'],
+  idleTimeoutMs: ['idle-timeout-ms', 'longest pause within the endpoint’s answer'],
+};
 
 const DRAIN_NOTICE_MS = 1_000;
 const DRAIN_TIMEOUT_MS = 10_000;
@@ -76,15 +87,7 @@ export function gatewayCommand(): Command {
 }
 
 function addTimes(command: Command): Command {
-  const ms = addTimeLimit.bind(undefined, command);
-  const { uploadTimeoutMs, clientIdleTimeoutMs, connectTimeoutMs } = GATEWAY_BOUNDS;
-  const { pickerTimeoutMs, firstByteTimeoutMs, idleTimeoutMs } = GATEWAY_BOUNDS;
-  ms('upload-timeout-ms', 'longest upload of a body', uploadTimeoutMs);
-  ms('client-idle-timeout-ms', 'longest standstill of a client', clientIdleTimeoutMs);
-  ms('picker-timeout-ms', 'longest wait for the picker, then 503', pickerTimeoutMs);
-  ms('connect-timeout-ms', 'longest wait for a connection', connectTimeoutMs);
-  ms('first-byte-timeout-ms', 'longest wait for the endpoint’s headers', firstByteTimeoutMs);
-  ms('idle-timeout-ms', 'longest pause within the endpoint’s answer', idleTimeoutMs);
+  addTimeLimits(command, TIME_LIMITS, GATEWAY_BOUNDS);
   return command
     .option(
       '--drain-notice-ms <ms>',

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Millis } from '../../framework/runtime.ts';
 
 /** Parsers for option values. They throw InvalidArgumentError with the value and its bounds. */
 
@@ -86,12 +87,21 @@ export function pluginOption(): Option {
     .default([], 'none');
 }
 
-/** `--<flag> <ms>`, a time of which 0 is no limit. */
-export function addTimeLimit(
+/** A flag without its dashes, and what it limits. The parsed value is named as the flag. */
+export type TimeLimitFlag = readonly [flag: string, what: string];
+
+/**
+ * Adds `--<flag> <ms>` for each time limit, in the order of `flags`. 0 is no limit. A limit without
+ * a flag would be undefined and so none: where `flags` is a `Record` of their names, the compiler
+ * finds it.
+ */
+export function addTimeLimits<Name extends string>(
   command: Command,
-  flag: string,
-  what: string,
-  byDefaultMs: number,
-): Command {
-  return command.option(`--${flag} <ms>`, `${what}; 0 is no limit`, wholeNumber, byDefaultMs);
+  flags: Readonly<Record<Name, TimeLimitFlag>>,
+  byDefaultMs: Readonly<Record<Name, Millis>>,
+): void {
+  for (const name of Object.keys(flags) as Name[]) {
+    const [flag, what] = flags[name];
+    command.option(`--${flag} <ms>`, `${what}; 0 is no limit`, wholeNumber, byDefaultMs[name]);
+  }
 }

@@ -1,22 +1,32 @@
 import type { Command } from 'commander';
-import { SIDECAR_BOUNDS } from '../../../sidecar/options/sidecar-options.ts';
-import { addTimeLimit, atLeastOne, wholeNumber } from '../../options/option-values.ts';
+import { SIDECAR_BOUNDS, type SidecarBounds } from '../../../sidecar/options/sidecar-options.ts';
+import {
+  addTimeLimits,
+  atLeastOne,
+  type TimeLimitFlag,
+  wholeNumber,
+} from '../../options/option-values.ts';
+
+type TimeLimits = Omit<SidecarBounds, 'bodyBytesMax' | 'bufferedBytesMax' | 'requestsMax'>;
 
 /** What clients and engines may take: sizes, numbers and times. */
-export interface BoundFlags {
+export interface BoundFlags extends TimeLimits {
   readonly maxBodyBytes: number;
   readonly maxBufferedBytes: number;
   readonly maxRequests: number;
-  readonly uploadTimeoutMs: number;
-  readonly clientIdleTimeoutMs: number;
-  readonly connectTimeoutMs: number;
-  readonly prefillTimeoutMs: number;
-  readonly encodeTimeoutMs: number;
-  readonly firstByteTimeoutMs: number;
-  readonly idleTimeoutMs: number;
   readonly drainNoticeMs: number;
   readonly drainTimeoutMs: number;
 }
+
+const TIME_LIMITS: Readonly<Record<keyof TimeLimits, TimeLimitFlag>> = {
+  uploadTimeoutMs: ['upload-timeout-ms', 'longest upload of a body'],
+  clientIdleTimeoutMs: ['client-idle-timeout-ms', 'longest standstill of a client'],
+  connectTimeoutMs: ['connect-timeout-ms', 'longest wait for a connection'],
+  prefillTimeoutMs: ['prefill-timeout-ms', 'longest prefill elsewhere; then the engine does it'],
+  encodeTimeoutMs: ['encode-timeout-ms', 'longest encoding elsewhere; then the engine does it'],
+  firstByteTimeoutMs: ['first-byte-timeout-ms', 'longest wait for the engine’s headers'],
+  idleTimeoutMs: ['idle-timeout-ms', 'longest pause within the engine’s answer'],
+};
 
 export function addBoundOptions(command: Command): Command {
   const { bodyBytesMax, bufferedBytesMax, requestsMax } = SIDECAR_BOUNDS;
@@ -29,7 +39,7 @@ export function addBoundOptions(command: Command): Command {
       bufferedBytesMax,
     )
     .option('--max-requests <n>', 'refuse more open requests with 503', atLeastOne, requestsMax);
-  addTimeLimits(command);
+  addTimeLimits(command, TIME_LIMITS, SIDECAR_BOUNDS);
   return command
     .option(
       '--drain-notice-ms <ms>',
@@ -43,24 +53,4 @@ export function addBoundOptions(command: Command): Command {
       wholeNumber,
       60_000,
     );
-}
-
-function addTimeLimits(command: Command): void {
-  const times = SIDECAR_BOUNDS;
-  const ms = addTimeLimit.bind(undefined, command);
-  ms('upload-timeout-ms', 'longest upload of a body', times.uploadTimeoutMs);
-  ms('client-idle-timeout-ms', 'longest standstill of a client', times.clientIdleTimeoutMs);
-  ms('connect-timeout-ms', 'longest wait for a connection', times.connectTimeoutMs);
-  ms(
-    'prefill-timeout-ms',
-    'longest prefill elsewhere; then the engine does it',
-    times.prefillTimeoutMs,
-  );
-  ms(
-    'encode-timeout-ms',
-    'longest encoding elsewhere; then the engine does it',
-    times.encodeTimeoutMs,
-  );
-  ms('first-byte-timeout-ms', 'longest wait for the engine’s headers', times.firstByteTimeoutMs);
-  ms('idle-timeout-ms', 'longest pause within the engine’s answer', times.idleTimeoutMs);
 }
