@@ -10,6 +10,14 @@ describe('the gain of one scheduler over another', () => {
     expect(gain.report().lowPercent).toBeCloseTo(7.5);
   });
 
+  it('[G284] is never more than all of the time, however much the differences vary', () => {
+    const gain = new PairedGain();
+    for (let n = 0; n < 10_000; n++) gain.add(n < 500 ? 10_000 : 1, 0.5);
+    const { percent, lowPercent, highPercent } = gain.report();
+    expect(lowPercent).toBeLessThan(percent);
+    expect(highPercent).toBe(100);
+  });
+
   it('has no interval before there are enough decisions', () => {
     const gain = new PairedGain();
     for (let n = 0; n < 4999; n++) gain.add(200, 100);

@@ -58,7 +58,8 @@ export class PairedGain {
       percent,
       meanMs,
       lowPercent: percent - plusMinus,
-      highPercent: percent + plusMinus,
+      // No time is below 0: under overload the interval alone would say more.
+      highPercent: Math.min(percent + plusMinus, 100),
     };
   }
 
