@@ -117,10 +117,11 @@ export function computeCost(
   const delayMs = queueingDelayForOthersMs(traffic, backlogMs, ownPrefillMs);
   const heldUpMs = request.isCrowdedOut ? 0 : HELD_UP_WEIGHT * load.requests * ownPrefillMs;
   const answersMs = ANSWER_WEIGHT * slowedAnswersMs(request, state, stepMs);
-  const memory = memoryUse(request, state, stepMs);
-  const memoryMs = memoryWaitLeftMs(memory, state, queuedPrefillMs);
+  const { waitMs } = memoryUse(request, state, stepMs);
+  const memoryMs = memoryWaitLeftMs(waitMs, state, queuedPrefillMs);
   const counts = memoryMs > 0 && !request.isCrowdedOut;
-  const memoryDelayMs = counts ? memoryDelayForOthersMs(memory, state, ownPrefillMs) : 0;
+  // Computed again there, because an object that is passed on would be made for each endpoint.
+  const memoryDelayMs = counts ? memoryDelayForOthersMs(request, state, stepMs, ownPrefillMs) : 0;
   const costMs =
     engine.overheadMs +
     step.restMs +
@@ -212,7 +213,7 @@ function memoryUse(
  * for memory, too, and are not computed meanwhile.
  */
 function memoryWaitLeftMs(
-  { waitMs }: MemoryUse,
+  waitMs: Millis,
   { load, heldTokens, capacityTokens }: EndpointState,
   queuedPrefillMs: Millis,
 ): Millis {
@@ -224,10 +225,12 @@ function memoryWaitLeftMs(
 
 /** Requests in memory stay longer by the time in which this prompt is computed. */
 function memoryDelayForOthersMs(
-  { share, ownShare, residenceMs, waitMs }: MemoryUse,
+  request: RequestCost,
   state: EndpointState,
-  ownPrefillMs: number,
+  stepMs: Millis,
+  ownPrefillMs: Millis,
 ): number {
+  const { share, ownShare, residenceMs, waitMs } = memoryUse(request, state, stepMs);
   const occupiedMs = ownShare * residenceMs + share * ownPrefillMs;
   const full = { requestsPerMs: laterPerMs(state, residenceMs), utilization: share };
   return queueingDelayForOthersMs(full, waitMs, occupiedMs);

@@ -32,11 +32,12 @@ const SUSPECT_COST_MS = 30_000;
 /** More than any wait: an endpoint refuses what is longer than its context window. */
 const TOO_LONG_COST_MS = 1e12;
 
-type ReadState = Mutable<Omit<EndpointState, 'traffic' | 'step'>> & {
+type ReadState = Mutable<Omit<EndpointState, 'traffic'>> & {
   readonly traffic: Mutable<Traffic>;
-  readonly step: Mutable<StepUnderWay>;
+  readonly begunStep: Mutable<StepUnderWay>;
 };
 
+const NO_STEP: StepUnderWay = { restMs: 0, tokens: 0, steps: 0, since: 0 };
 const NO_LOAD = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
 
 /** What the costs of one scoring are computed from. */
@@ -98,7 +99,7 @@ export function costCycle(
     state.engine = model.stepTime(endpoint);
     state.computedMs = isCrowdedOut ? computedMs(inFlight, endpoint, now) : 0;
     state.cachedTokens = cachedTokens;
-    readStep(state, endpoint, model, now);
+    state.step = state.load.requests > 0 ? readStep(state, endpoint, model, now) : NO_STEP;
     const sample = samples.of(endpoint);
     const { engines, capacityTokens, usedTokens, usedByEach, lora, sampledAt } = sample;
     // The request goes to one engine, and the cost is that of this one.
@@ -129,15 +130,14 @@ export function costCycle(
 
 /** Where nothing runs, as at most endpoints of a large pool, no step is under way. */
 function readStep(
-  { step, load }: ReadState,
+  { begunStep, load }: ReadState,
   endpoint: Endpoint,
   model: EngineModelView,
   now: Millis,
-): void {
-  step.restMs = 0;
-  step.tokens = 0;
-  step.steps = 0;
-  if (load.requests > 0) model.readStep?.(endpoint, load, now, step);
+): StepUnderWay {
+  if (model.readStep === undefined) return NO_STEP;
+  model.readStep(endpoint, load, now, begunStep);
+  return begunStep;
 }
 
 function computedMs(inFlight: InFlightView, endpoint: Endpoint, now: Millis): Millis {
@@ -187,7 +187,8 @@ function emptyState(requestsPerToken: () => number): ReadState {
     engine: PRIOR_STEP_TIME,
     traffic: { requestsPerMs: 0, utilization: 0 },
     computedMs: 0,
-    step: { restMs: 0, tokens: 0, steps: 0, since: 0 },
+    step: NO_STEP,
+    begunStep: { restMs: 0, tokens: 0, steps: 0, since: 0 },
     cachedTokens: 0,
     capacityTokens: 0,
     heldTokens: 0,

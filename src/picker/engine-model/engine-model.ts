@@ -20,6 +20,7 @@ import {
 import type { CycleFact } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import type { Mutable } from '../../framework/values/mutable.ts';
 import { AdapterNames } from './adapter-names.ts';
 import { FirstTokenFits } from './first-token-fits.ts';
 import { FADING } from './first-token-noise.ts';
@@ -29,11 +30,13 @@ import { predictMs, promptFeatures, scaled } from './prompt-features.ts';
 import { RecentDemand } from './recent-demand.ts';
 import { mayWaitForResources } from './resource-waits.ts';
 import { SpeedRatios } from './speed-ratios.ts';
-import { noStep, StepPhases, type StepsBefore } from './step-phases.ts';
+import { type Moment, noStep, StepPhases, type StepsBefore } from './step-phases.ts';
 
 /** After this many answers the step times are updated only with every `REFRESH_ANSWERS`th. */
 const SETTLED_ANSWERS = 100;
 const REFRESH_ANSWERS = 10;
+
+const NO_LOAD: InFlightLoad = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
 
 /**
  * Learns from first tokens how fast the pool's engines are, and from them and from whole answers
@@ -55,20 +58,25 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   #unseenLog = 0;
   /** By slot, as of the last update: reading them must change nothing. */
   #stepTimes: StepTime[] = [];
+  /** Of endpoints that have not answered yet, as of then. It is read for each endpoint of a pick. */
+  #unseenStepTime: StepTime = PRIOR_STEP_TIME;
+  /** One for all reads: a pick reads the step of each endpoint where something runs. */
+  readonly #moment: Mutable<Moment> = { at: 0, load: NO_LOAD, engine: PRIOR_STEP_TIME };
 
   stepTime({ slot }: Endpoint): StepTime {
-    return this.#stepTimes[slot] ?? this.#fits.stepTime;
+    return this.#stepTimes[slot] ?? this.#unseenStepTime;
   }
 
-  readStep(
-    endpoint: Endpoint,
-    load: InFlightLoad,
-    at: Millis,
-    into: { -readonly [Key in keyof StepUnderWay]: StepUnderWay[Key] },
-  ): void {
-    const engine = this.stepTime(endpoint);
-    if (this.#fits.seesSteps) this.#steps.read(endpoint, { at, load, engine }, into);
-    else noStep(at, into);
+  readStep(endpoint: Endpoint, load: InFlightLoad, at: Millis, into: Mutable<StepUnderWay>): void {
+    if (!this.#fits.seesSteps) {
+      noStep(at, into);
+      return;
+    }
+    const moment = this.#moment;
+    moment.at = at;
+    moment.load = load;
+    moment.engine = this.stepTime(endpoint);
+    this.#steps.read(endpoint, moment, into);
   }
 
   demand({ slot }: Endpoint): Demand {
@@ -193,6 +201,8 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   }
 
   #updateStepTimes(): void {
+    const { stepTime } = this.#fits;
+    this.#unseenStepTime = stepTime;
     this.#stepTimes = [];
     for (const slot of this.#prefill.slots()) {
       this.#stepTimes[slot] = this.#prefill.stepTime(slot);
@@ -200,7 +210,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     // What a server does for itself shows its speed without a transfer.
     for (const slot of this.#ratios.slots()) {
       const ratio = this.#ratios.ratio(slot);
-      this.#stepTimes[slot] = scaled(this.#fits.stepTime, ratio);
+      this.#stepTimes[slot] = scaled(stepTime, ratio);
     }
   }
 

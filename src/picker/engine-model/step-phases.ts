@@ -6,8 +6,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import { ENGINE_COUNT } from '../../framework/endpoint-attributes.ts';
 import { type Outcome, type Routed, tokensToCompute } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
-
-type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+import type { Mutable } from '../../framework/values/mutable.ts';
 
 /** A moment for which it is asked where an endpoint is in its step, with what is known then. */
 export interface Moment {
@@ -26,6 +25,9 @@ interface SentPrompt extends StepsBefore {
 
 /** What was seen of the steps of one endpoint. */
 interface Phase {
+  /** The endpoint as it was last read, and how many engines it has. */
+  endpoint: Endpoint;
+  engines: number;
   /** When a step ended, the last time that this was seen. */
   endedAt: Millis;
   /** Tokens of pending prompts that were sent before that: they are in the step that began then. */
@@ -60,7 +62,7 @@ export class StepPhases {
     this.read(endpoint, { at, load, engine }, step);
     const { since, steps, tokens } = step;
     this.#sent.set(routed, { since, steps, tokens, promptTokens, isPending: true });
-    const phase = (this.#phases[endpoint.slot] ??= newPhase());
+    const phase = (this.#phases[endpoint.slot] ??= newPhase(endpoint));
     if (phase.tokensSince === 0) {
       phase.nextAt = at + step.restMs;
       phase.tokensInNext = promptTokens;
@@ -94,7 +96,7 @@ export class StepPhases {
     // An idle engine begins a step as soon as a prompt comes.
     if (phase === undefined || moment.load.requests === 0) return;
     // Which of several engines gets it is not known, nor what it computes while it lacks slots.
-    const isKnown = endpoint.attribute(ENGINE_COUNT) === 1 && !waitsForSlot(moment.load);
+    const isKnown = enginesOf(phase, endpoint) === 1 && !waitsForSlot(moment.load);
     if (isKnown) readStep(phase, moment, into);
     else readUnknown(loadPerEngine(moment.load, endpoint), moment.engine, into);
   }
@@ -132,8 +134,19 @@ export function noStep(at: Millis, into: Mutable<StepUnderWay>): void {
   into.since = at;
 }
 
-function newPhase(): Phase {
+/** Looked up once for each sample: a pick asks it of every endpoint where something runs. */
+function enginesOf(phase: Phase, endpoint: Endpoint): number {
+  if (phase.endpoint !== endpoint) {
+    phase.endpoint = endpoint;
+    phase.engines = endpoint.attribute(ENGINE_COUNT);
+  }
+  return phase.engines;
+}
+
+function newPhase(endpoint: Endpoint): Phase {
   return {
+    endpoint,
+    engines: endpoint.attribute(ENGINE_COUNT),
     endedAt: Number.NEGATIVE_INFINITY,
     tokensBefore: 0,
     tokensSince: 0,
@@ -151,46 +164,45 @@ function readStep(phase: Phase, moment: Moment, into: Mutable<StepUnderWay>): vo
   if (at < endedAt) {
     readUnknown(load, engine, into);
   } else if (pending > 0 && tokensBefore > 0) {
-    readBegun({ startedAt: endedAt, tokens: tokensBefore, steps: 0, since: endedAt }, moment, into);
+    into.tokens = tokensBefore;
+    into.since = endedAt;
+    readBegun(endedAt, moment, into);
   } else if (pending === 0 || tokensSince === 0) {
-    readBegun({ startedAt: endedAt, tokens: 0, steps: 0, since: endedAt }, moment, into);
-  } else if (at < nextAt) {
+    into.since = endedAt;
+    readBegun(endedAt, moment, into);
+  } else {
     into.steps = phase.stepsToNext;
     into.since = phase.stepsSince;
-    into.restMs = nextAt - at;
-  } else {
-    const { tokensInNext: tokens, stepsToNext: steps, stepsSince: since } = phase;
-    readBegun({ startedAt: nextAt, tokens, steps, since }, moment, into);
+    if (at < nextAt) {
+      into.restMs = nextAt - at;
+      return;
+    }
+    into.tokens = phase.tokensInNext;
+    readBegun(nextAt, moment, into);
   }
 }
 
-/** A step that began, with these prompt tokens, after so many steps since a moment. */
-interface BegunStep extends StepsBefore {
-  readonly startedAt: Millis;
-}
-
 /**
- * What is left of it. One that has no prompt ends unseen; one that has prompts is known to go on,
- * but where it takes much longer than it should, they wait for something else.
+ * What is left of a step that began then. Its prompt tokens, and the steps before it since a moment,
+ * are in `into` already: an object for them would be made for each endpoint of a pick. A step that
+ * has no prompt ends unseen; one that has prompts is known to go on, but where it takes much longer
+ * than it should, they wait for something else.
  */
-function readBegun(
-  { startedAt, tokens, steps, since }: BegunStep,
-  { at, load, engine }: Moment,
-  into: Mutable<StepUnderWay>,
-): void {
+function readBegun(startedAt: Millis, moment: Moment, into: Mutable<StepUnderWay>): void {
+  const { at, load, engine } = moment;
   // Others than ours are pending, too, and ours may be computed without a first token that is seen.
-  const inStep = Math.min(load.pendingPrefillTokens, tokens, engine.prefillTokensMax);
+  const inStep = Math.min(load.pendingPrefillTokens, into.tokens, engine.prefillTokensMax);
   const stepMs = decodeStepMs(load.requests, load.contextTokens, engine);
   const wholeMs = stepMs + engine.perPrefillTokenMs * inStep;
   const restMs = startedAt + wholeMs - at;
   if (restMs <= (inStep > 0 ? -wholeMs : 0)) {
+    noStep(at, into);
     readUnknown(load, engine, into);
     return;
   }
   into.restMs = Math.max(0, restMs);
   into.tokens = inStep;
-  into.steps = steps + 1;
-  into.since = since;
+  into.steps += 1;
 }
 
 /** Half of a step is left, in the mean, if one is under way. */
