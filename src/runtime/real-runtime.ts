@@ -1,6 +1,7 @@
 import type { Runtime } from '../framework/runtime.ts';
 import { measureBusyShare } from './clock/busy-share.ts';
 import { nodeClock } from './clock/node-clock.ts';
+import type { WarnOfFile } from './network/client/outgoing-files.ts';
 import { createNodeNetwork, type NodeNetwork } from './network/node-network.ts';
 import { randomSecret } from './random-seed.ts';
 import { seededRandom } from './seeded-random.ts';
@@ -22,7 +23,7 @@ export function createRealRuntime({
   readonly seed: number;
   readonly secret?: Uint32Array | undefined;
   /** Called for a file of TLS that cannot be used any more. Default: a warning of the process. */
-  readonly warnOfFile?: (message: string) => void;
+  readonly warnOfFile?: WarnOfFile;
 }): RealRuntime {
   return {
     clock: nodeClock(),

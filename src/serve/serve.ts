@@ -59,7 +59,8 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const rules = new RequestRules(runtime.random.fork('rules'));
   const started = startPicker(options, { seed, runtime, rules, ...observing });
   const { picker, router, live, headroom, replica } = started;
-  const watched = { ...started, ...observing, clock, registry: metrics.registry };
+  const { tlsFiles } = runtime.network;
+  const watched = { ...started, ...observing, clock, tlsFiles, registry: metrics.registry };
   const watchers = startWatchers(options, watched);
   const { shadows, promotion, recording } = watchers;
   registerPool(options, { picker, router, metrics, runtime });

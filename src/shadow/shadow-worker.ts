@@ -11,7 +11,7 @@ import { seededRandom } from '../runtime/seeded-random.ts';
 import { ShadowComparison } from './shadow-comparison.ts';
 import type { ShadowData } from './shadow-data.ts';
 import { decisionLine } from './shadow-log.ts';
-import type { ShadowMessage } from './start-shadow.ts';
+import type { RefusedFilesMessage, ShadowMessage } from './start-shadow.ts';
 
 // Requests come first where cores are busy. On Linux the priority is that of this thread; elsewhere
 // it would be that of the process.
@@ -28,7 +28,12 @@ const {
 } = workerData as ShadowData;
 const catalogue = await withPlugins(SERVING_CATALOGUE, plugins);
 // For schedulers in other processes; everything else here takes its time from the records.
-const schedulerRuntime = createRealRuntime({ seed: 0 });
+const schedulerRuntime = createRealRuntime({
+  seed: 0,
+  // The picker says it, as it does of its own connections.
+  warnOfFile: (_message, refusedFiles) =>
+    parentPort?.postMessage({ refusedFiles } satisfies RefusedFilesMessage),
+});
 const comparison = new ShadowComparison(source);
 let redecider: Redecider | undefined;
 let lines: string[] = [];

@@ -1,9 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { getPriority } from 'node:os';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
 import { makeRequest } from '../../test/makers.ts';
+import { newAuthority } from '../../test/support/servers/certificates.ts';
 import { EMBEDDED_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { loadConfig } from '../config/load.ts';
@@ -235,4 +237,37 @@ it('[D332] [O236] decides by the default configuration where that of the picker 
   await shadow?.stop();
   expect(shadow?.status()).toMatchObject({ restarts: 0 });
   expect(logged).toEqual([]);
+});
+
+it('[V599] says which files of TLS its scheduler’s connection cannot use any more', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'shadow-'));
+  const caPath = join(folder, 'ca.pem');
+  writeFileSync(caPath, String((await newAuthority('a')).cert));
+  // It ends each connection, so that the next one reads the file again.
+  const server = createServer((socket) => {
+    writeFileSync(caPath, 'nothing');
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const { initialRecords } = capturedLines(1);
+  const refused = await new Promise<object>((onFilesRefused) => {
+    shadow = startShadow({
+      config: `apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+scheduler: {type: remote, address: '127.0.0.1:${port}', tls: {caPath: '${caPath}'}}
+`,
+      source: 'remote',
+      plugins: [],
+      state: 'as-it-happened',
+      name: 'remote',
+      initialRecords: () => initialRecords,
+      clock: nodeClock(),
+      log: createLog('silent'),
+      onFilesRefused,
+    });
+  });
+  expect(refused).toEqual({ caPath });
+  server.close();
+  rmSync(folder, { recursive: true });
 });

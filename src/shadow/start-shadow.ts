@@ -4,6 +4,7 @@ import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { GainReport } from '../promotion/paired-gain.ts';
 import { Deadline } from '../runtime/clock/deadline.ts';
 import type { Log } from '../runtime/log/log.ts';
+import type { TlsPaths } from '../runtime/network/client/outgoing-files.ts';
 import type { ExplainedDecisions } from './explained-decisions.ts';
 import type { ParityReport } from './parity.ts';
 import { ANSWER_MS, beginMs, restartWaitMs } from './restarts.ts';
@@ -29,12 +30,19 @@ export interface ShadowMessage {
   readonly batchDone: boolean;
 }
 
+/** Files of TLS that the connection of its scheduler cannot use any more. */
+export interface RefusedFilesMessage {
+  readonly refusedFiles: TlsPaths;
+}
+
 export interface ShadowOptions extends Omit<ShadowData, 'reportsDecisions'> {
   readonly name: string;
   /** Receives each decision as a line of JSON. */
   readonly onDecisions?: ((lines: string) => void) | undefined;
   /** The records with which the shadow starts: the state of the picker at that time. */
   readonly initialRecords: () => Uint8Array;
+  /** Called with files of TLS that its scheduler's connection cannot use any more. */
+  readonly onFilesRefused?: ((files: TlsPaths) => void) | undefined;
   /** Called before records are sent, so that the recorder hands over what it has buffered. */
   readonly drain?: (() => void) | undefined;
   readonly clock: Clock;
@@ -147,8 +155,10 @@ class ShadowThread implements Shadow {
     this.#ready = false;
     this.#overflowed = false;
     this.#waitFor(beginMs(this.#restarts));
-    worker.on('message', (message: ShadowMessage) => {
-      if (this.#worker === worker) this.#onMessage(message, worker);
+    worker.on('message', (message: ShadowMessage | RefusedFilesMessage) => {
+      if (this.#worker !== worker) return;
+      if ('refusedFiles' in message) this.#options.onFilesRefused?.(message.refusedFiles);
+      else this.#onMessage(message, worker);
     });
     worker.on('error', (error) => {
       if (this.#worker === worker) this.#fail(`has crashed: ${error.message}`);

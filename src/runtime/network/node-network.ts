@@ -13,7 +13,7 @@ import type {
 } from '../../framework/runtime.ts';
 import { GrpcCall } from './client/grpc-call.ts';
 import { HttpOrigin } from './client/http-origin.ts';
-import { OutgoingFiles } from './client/outgoing-files.ts';
+import { OutgoingFiles, type WarnOfFile } from './client/outgoing-files.ts';
 import { NameResolver } from './name-resolver.ts';
 import { openZmqSocket } from './zmq/zmq-socket.ts';
 
@@ -29,7 +29,7 @@ export interface NodeNetwork extends Network {
   openCall(options: CallOptions): Call;
   resolve(name: string): Promise<ResolvedName>;
   /** Authorities, certificates and keys in files, which connections by TLS use. */
-  readonly tlsFiles: Pick<OutgoingFiles, 'counts' | 'refused'>;
+  readonly tlsFiles: Pick<OutgoingFiles, 'counts' | 'refused' | 'refusedElsewhere'>;
   /** Aborts everything under way. A later `get` or `post` rejects. */
   close(): Promise<void>;
 }
@@ -40,7 +40,7 @@ interface NodeNetworkOptions {
   /** `address:port` of DNS servers; those of the machine where left out. */
   readonly dnsServers?: readonly string[];
   /** Called for a file of TLS that cannot be used any more. Default: a warning of the process. */
-  readonly warnOfFile?: ((message: string) => void) | undefined;
+  readonly warnOfFile?: WarnOfFile | undefined;
 }
 
 /**

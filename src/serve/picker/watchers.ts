@@ -6,6 +6,7 @@ import { CaptureWriter } from '../../journal/capture/capture-writer.ts';
 import { registerCaptureMetrics } from '../../journal/metrics/process/capture-metrics.ts';
 import { logSchedulers } from '../../journal/metrics/process/log-scheduler.ts';
 import type { Promotion } from '../../promotion/promotion.ts';
+import type { OutgoingFiles } from '../../runtime/network/client/outgoing-files.ts';
 import { ShadowLog } from '../../shadow/shadow-log.ts';
 import { type Shadow, startShadow } from '../../shadow/start-shadow.ts';
 import type { ServeOptions } from '../options/serve-options.ts';
@@ -35,6 +36,8 @@ interface WatchersParts extends StartedPicker {
   readonly promotionControl: PromotionControl | undefined;
   readonly registry: Registry;
   readonly clock: Clock;
+  /** What the connections of shadows cannot use is told with what those of the picker cannot. */
+  readonly tlsFiles: Pick<OutgoingFiles, 'refusedElsewhere'>;
 }
 
 /**
@@ -105,15 +108,14 @@ function openShadowLog({ shadowing: { shadowLog }, log }: ServeOptions): ShadowL
   });
 }
 
-interface WatchedPicker extends StartedPicker {
-  readonly clock: Clock;
+interface WatchedPicker extends StartedPicker, Pick<WatchersParts, 'clock' | 'tlsFiles'> {
   readonly shadowLog: ShadowLog | undefined;
 }
 
 /** Starts the shadows. Each reads the records of a capture. */
 function startShadows(
   { shadowing: { shadows = [] }, log }: ServeOptions,
-  { picker, capture, clock, shadowLog }: WatchedPicker,
+  { picker, capture, clock, shadowLog, tlsFiles }: WatchedPicker,
 ): readonly Shadow[] {
   if (capture === undefined) return [];
   return shadows.map((data) => {
@@ -126,6 +128,7 @@ function startShadows(
       clock,
       log,
       onDecisions: shadowLog?.write,
+      onFilesRefused: (files) => tlsFiles.refusedElsewhere(files),
     });
     capture.listen(shadow.receive);
     return shadow;

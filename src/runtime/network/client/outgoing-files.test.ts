@@ -70,3 +70,18 @@ it('[V566] says which files are refused, since when and why, until they are good
   expect(files.refused()).toEqual([]);
   expect(files.counts).toEqual({ adopted: 1, refused: 1 });
 });
+
+it('[V599] says so of files that a connection of another thread has used, too', async () => {
+  const good = String((await newAuthority('a')).cert);
+  const caPath = join(folder, 'elsewhere.pem');
+  const warnings: string[] = [];
+  const warn = (message: string): void => void warnings.push(message);
+  const files = new OutgoingFiles({ warn, wallTime: () => 1000 });
+  writeFileSync(caPath, 'nothing');
+  for (let n = 0; n < 2; n++) files.refusedElsewhere({ caPath });
+  const reason = expect.stringContaining('has no certificates');
+  expect(files.refused()).toEqual([{ paths: [caPath], reason, sinceMs: 1000 }]);
+  expect([warnings, files.counts]).toEqual([[reason], { adopted: 0, refused: 1 }]);
+  writeFileSync(caPath, good);
+  expect([files.refused(), files.counts]).toEqual([[], { adopted: 1, refused: 1 }]);
+});

@@ -7,7 +7,7 @@ import { loadTls } from '../../modules/node-modules.ts';
 // An `import` reads all exports of `node:util`, for which Node loads a part of its assertions.
 const { isDeepStrictEqual } = process.getBuiltinModule('node:util');
 
-type TlsPaths = Pick<HttpTls, 'caPath' | 'certPath' | 'keyPath'>;
+export type TlsPaths = Pick<HttpTls, 'caPath' | 'certPath' | 'keyPath'>;
 
 /** The content of the files, in the terms of Node's TLS. */
 export interface TlsFiles {
@@ -24,9 +24,12 @@ export interface RefusedFiles {
   readonly sinceMs: Millis;
 }
 
+/** Called for files that cannot be used any more. */
+export type WarnOfFile = (message: string, paths: TlsPaths) => void;
+
 interface OutgoingFilesOptions {
   /** Default: a warning of the process. */
-  readonly warn?: ((message: string) => void) | undefined;
+  readonly warn?: WarnOfFile | undefined;
   readonly wallTime?: () => Millis;
 }
 
@@ -39,7 +42,7 @@ export class OutgoingFiles {
   /** The files, by their paths, that a warning has named and that cannot be used yet. */
   readonly #refused = new Map<string, RefusedFiles>();
   readonly #counts = { adopted: 0, refused: 0 };
-  readonly #warn: (message: string) => void;
+  readonly #warn: WarnOfFile;
   readonly #wallTime: () => Millis;
 
   constructor({ warn = warnOfFile, wallTime = Date.now }: OutgoingFilesOptions = {}) {
@@ -54,8 +57,13 @@ export class OutgoingFiles {
 
   /** Files that cannot be used now: those that a connection has found so are read once more. */
   refused(): readonly RefusedFiles[] {
-    for (const name of this.#refused.keys()) this.read(pathsOf(name));
+    for (const name of this.#refused.keys()) this.#look(name);
     return [...this.#refused.values()];
+  }
+
+  /** A connection of another thread has found that it cannot use these files any more. */
+  refusedElsewhere(paths: TlsPaths): void {
+    this.#look(nameOf(paths));
   }
 
   /**
@@ -65,14 +73,14 @@ export class OutgoingFiles {
    */
   read(paths: TlsPaths): TlsFiles {
     const { caPath, certPath, keyPath } = paths;
-    const name = JSON.stringify([caPath, certPath, keyPath]);
+    const name = nameOf(paths);
     const used = this.#used.get(name);
     try {
       const files = { ca: read(caPath), cert: read(certPath), key: read(keyPath) };
       // They are read for each connection, and rarely change.
       if (!isDeepStrictEqual(files, used)) {
         check(files, paths);
-        if (used !== undefined) this.#counts.adopted += 1;
+        if (used !== undefined || this.#refused.has(name)) this.#counts.adopted += 1;
       }
       this.#used.set(name, files);
       this.#refused.delete(name);
@@ -84,14 +92,29 @@ export class OutgoingFiles {
     }
   }
 
+  #look(name: string): void {
+    try {
+      this.read(pathsOf(name));
+    } catch (error) {
+      // Only another thread has used them: there is nothing that this one could go on with.
+      this.#refuse(name, messageOf(error));
+    }
+  }
+
   #refuse(name: string, reason: string): void {
     const known = this.#refused.get(name);
-    const paths = Object.values(pathsOf(name)).filter((path) => path !== undefined);
+    const given = pathsOf(name);
+    const paths = Object.values(given).filter((path) => path !== undefined);
     this.#refused.set(name, { paths, reason, sinceMs: known?.sinceMs ?? this.#wallTime() });
     if (known !== undefined) return;
     this.#counts.refused += 1;
-    this.#warn(`${reason}; what it had before stays in use`);
+    this.#warn(`${reason}; what it had before stays in use`, given);
   }
+}
+
+/** The name of files in the maps. */
+function nameOf({ caPath, certPath, keyPath }: TlsPaths): string {
+  return JSON.stringify([caPath, certPath, keyPath]);
 }
 
 /** What the name of files in the maps says. */
