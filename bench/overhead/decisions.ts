@@ -48,7 +48,7 @@ const WINDOW = 4000;
 const PAIRS = 40;
 const WARM_UP = 5;
 const IDLE_MS = 3;
-/** More than a core has to itself; of it a part each time, a line of the cache at a time. */
+/** Larger than a core's own cache. A part of it is touched each time, a cache line at a time. */
 const ELSEWHERE_BYTES = 1_572_864;
 const TOUCHED_BYTES = 131_072;
 const LINE_BYTES = 64;

@@ -2,7 +2,7 @@ import { type Answer, factsOf } from './answer-facts.ts';
 
 /** A difference that is known, and why it is there. */
 export interface KnownDifference {
-  /** Whose answers have the fact, and those of the other have not; left out: of either. */
+  /** The side whose answers alone have the fact; either side where it is left out. */
   readonly whose?: Difference['whose'];
   /** The facts; all of them where it is left out. */
   readonly fact?: RegExp;

@@ -2,7 +2,7 @@ import type { Clock, Millis } from '../framework/runtime.ts';
 import { Deadline } from '../runtime/clock/deadline.ts';
 import type { AccessLogCall, AccessLogMessage, ExtProcClient } from './ext-proc-client.ts';
 
-/** For the picker to take reports. It answers at once, unless it stands still. */
+/** The picker has so long to take reports. It answers at once, unless it stands still. */
 const REPORT_MS: Millis = 1000;
 /** More that wait at once are not reported, and count as if their clients had left. */
 const WAITING_MAX = 1000;
@@ -45,7 +45,7 @@ export class CutAnswers {
     });
   }
 
-  /** Waits for no picker any more. */
+  /** Cancels the open call, so that nothing waits for the picker any more. */
   close(): void {
     this.#closed = true;
     this.#call?.cancel();

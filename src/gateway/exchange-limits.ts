@@ -55,7 +55,7 @@ export class ExchangeLimits {
     this.#picker.pause();
   }
 
-  /** For good, as far as the picker is concerned. */
+  /** Stops all limits. The picker's does not begin again, whatever is called later. */
   stop(): void {
     this.#stopped = true;
     this.upload.stop();

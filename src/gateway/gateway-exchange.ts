@@ -66,7 +66,7 @@ export class GatewayExchange {
       limits: this.#limits,
       signal: this.#abort.signal,
       onAnswer: (answer) => this.#onAnswer(answer),
-      // Such as a header that HTTP does not allow.
+      // The answer may have a header that HTTP does not allow, for example.
       onUnusable: (error) =>
         this.#fail(502, `the endpoint picker's answer cannot be used: ${String(error)}`),
       onFailed: (error) => this.#fail(503, pickerFailure(error)),
@@ -142,7 +142,7 @@ export class GatewayExchange {
   }
 
   #passRequestBody({ response }: NonNullable<ProcessingResponse['request_body']>): void {
-    // Nobody would be asked, and no time limit would run any more.
+    // Without headers no endpoint would be asked, and no time limit would end the request.
     if (!this.#headReturned) throw new Error('it has a body before its headers');
     if (this.#requestReturned) throw new Error('it has a body after its end');
     const { body, end_of_stream: last } = response?.body_mutation?.streamed_response ?? {};

@@ -65,7 +65,7 @@ export class PickerStream {
     });
   }
 
-  /** Sends that nothing more comes. */
+  /** Ends this side of the stream: the picker gets no further message. */
   end(): void {
     this.#stream.end();
   }

@@ -36,8 +36,8 @@ export class SentBody extends EventEmitter {
   }
 
   /**
-   * False where the endpoint has enough for now. One that wants no more, as after an early answer,
-   * holds nobody up.
+   * Returns false where the endpoint takes no more for now. An endpoint that has stopped reading,
+   * as after an early answer, does not hold back the picker: the call returns true.
    */
   write(piece: Buffer): boolean {
     this.#keep(piece);

@@ -29,7 +29,7 @@ export interface CountedRequest {
   readonly streaming?: boolean;
   /** See `BodyRequest`. */
   readonly priority?: number;
-  /** Whose request it is, for fair shares. A body's headers say it, and what the next says. */
+  /** The flow of the request, for fair shares. Headers of a body name it, and the next field. */
   readonly fairnessId?: string;
   /** The first token should come within this time. */
   readonly ttftSloMs?: number;

@@ -103,7 +103,7 @@ export class Promotion {
     this.#timer = options.clock.setTimer(CHECK_INTERVAL_MS, () => this.#tick());
   }
 
-  /** Who decides besides the configuration in charge, and how much; undefined for nobody. */
+  /** The shadow that decides beside the one in charge, and how much; undefined for none. */
   get promoted(): PromotedShadow | undefined {
     return this.#shadow === undefined
       ? undefined

@@ -65,7 +65,7 @@ async function generate(
 ): Promise<EngineAnswer> {
   const encoders = namedEncoders(exchange);
   const named = namedKvSource(exchange);
-  // Who computes the prompt finds its own blocks by itself.
+  // The server that computes the prompt finds its own blocks by itself.
   const kvSource = named === (prefiller ?? ownServer(exchange)) ? undefined : named;
   const here = (): Promise<EngineAnswer> => decode({ body, headers: {} }, api, exchange);
   const apart = prefiller !== undefined || encoders.length > 0 || kvSource !== undefined;

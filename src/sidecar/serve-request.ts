@@ -51,7 +51,7 @@ export async function serveRequest(
     endTrace({ 'http.response.status_code': response.statusCode });
   } catch (error) {
     const outcome = outcomeOf(error, front);
-    // A leg that is still under way would compute for nobody.
+    // No client waits any more for a leg that is still under way.
     ended.abort(error);
     metrics.onRequest(outcome);
     endTrace({ 'error.type': outcome }, messageOf(error));

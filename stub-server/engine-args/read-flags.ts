@@ -97,7 +97,7 @@ function nameOf(given: string): string {
   return ALIASES.get(name) ?? (/^O\d?$/.test(name) ? 'optimization-level' : name);
 }
 
-/** Also vLLM's form for one field of JSON, `--compilation-config.level`. */
+/** The name may be vLLM's form for one field of JSON, `--compilation-config.level`. */
 function isIdle(name: string): boolean {
   const [whole = '', field] = name.split('.');
   return IDLE_FLAGS.has(whole) || (field !== undefined && ENGINE_ARG_NAMES.has(whole));

@@ -2,7 +2,7 @@ import type { BlockSink } from '../engine/kv-cache/block-sink.ts';
 import type { BlockChain } from '../engine/kv-cache/cached-sequence.ts';
 import type { KvEvent } from './kv-event.ts';
 
-/** More than a usual step has. A full batch is published early, so its size is bounded. */
+/** A usual step has fewer events. A full batch is published early, so its size is bounded. */
 const EVENTS_MAX = 10_000;
 
 /** Collects the events of a prefix cache until `take`: vLLM publishes them once per step. */

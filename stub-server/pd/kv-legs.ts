@@ -38,7 +38,7 @@ export interface PrefillLeg {
   /** Only the first token is generated: the router requests the whole answer and discards it. */
   readonly onlyPrefill: boolean;
   /**
-   * Whose leg the answer's `kv_transfer_params` are for: that of the decoding server, or of the
+   * The leg that the answer's `kv_transfer_params` are for: that of the decoding server, or of the
    * server that computes the next turn; undefined: the answer has none.
    */
   readonly paramsFor: 'decode' | 'next turn' | undefined;

@@ -21,7 +21,7 @@ const UNKNOWN_AUTHORITY = /^(?:UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNE
 const NO_AUTHORITY =
   'its certificate is of an authority that is not known here: name the authority’s file in the variable NODE_EXTRA_CA_CERTS';
 
-/** Such as a port with TLS that is asked without, or one that asks for a client’s certificate. */
+/** A port with TLS that is asked without does this, and one that wants a client’s certificate. */
 const HUNG_UP =
   'it closed the connection without an answer: does it want TLS (https://…; a picker with --metrics-cert-dir), or a certificate of its clients (--metrics-client-ca-file), which these commands have not?';
 

@@ -4,7 +4,7 @@ import { unwrapped } from '../../files/reading/zod-issues.ts';
 /** Go's `int`, which has 64 bits. As numbers of ours, its ends are ±2^63. */
 const GO_INT_END = 2 ** 63;
 
-/** Whose names have any case, as Go's own reader takes them; that of Kubernetes does not. */
+/** Go's own reader takes names of fields in any case; that of Kubernetes does not. */
 type Names = 'any case' | 'exact';
 
 /**

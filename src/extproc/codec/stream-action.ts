@@ -1,11 +1,11 @@
 import type { ReportedValue } from '../../framework/observer.ts';
 import type { ScoredEndpoint } from '../../framework/scheduling.ts';
 
-/** Memory that an answer is sent from, and those before it. */
+/** Memory that this answer and those before it are sent from. */
 export interface SentMemory {
-  /** They have left: nothing uses it any more. */
+  /** All of them have been sent: nothing uses the memory any more. */
   free(): void;
-  /** They will not all leave, and what still uses it is not known: the collector frees it. */
+  /** Some will not be sent, and may still use the memory: the garbage collector frees it. */
   leave(): void;
 }
 

@@ -1,7 +1,7 @@
 import type { Millis } from '../../framework/runtime.ts';
 import { HEAD_BYTES } from './frames.ts';
 
-/** What a connection is sent by. */
+/** The socket of a connection, as far as sending uses it. */
 export interface Transport {
   /** Sends the pieces in their order. They must not change until all has left. */
   write(pieces: readonly Uint8Array[]): void;
@@ -93,7 +93,7 @@ export class Output {
     if (this.#tasks.length > 0 && this.empty && transport.idle) this.closed();
   }
 
-  /** The transport needs nothing any more. */
+  /** The transport has closed, or has sent all: it needs none of the memory any more. */
   closed(): void {
     const tasks = this.#tasks;
     this.#tasks = [];

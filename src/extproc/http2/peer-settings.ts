@@ -14,7 +14,7 @@ export const SETTING = {
 export const SETTING_BYTES = 6;
 const FRAME_BYTES_LIMIT = 2 ** 24 - 1;
 
-/** What the peer takes. */
+/** The settings of the peer: what this side may send it. */
 export class PeerSettings {
   windowBytes: number = FIRST_WINDOW_BYTES;
   frameBytesMax: number = FRAME_BYTES_MAX;

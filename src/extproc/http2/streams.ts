@@ -174,7 +174,7 @@ export class Streams {
     return this.#table.get(streamId);
   }
 
-  /** Right only where the peer cannot know yet that the stream has closed. */
+  /** DATA for a closed stream is right only while the peer cannot know that it has closed. */
   #lateData(streamId: number): void {
     if (!this.#closedHere.includes(streamId)) this.#refuse(streamId, HTTP2.streamClosed);
   }

@@ -39,7 +39,7 @@ export class MessageBody implements RequestBody {
     });
   }
 
-  /** The message never came. */
+  /** Trailers came in place of the message with the body: there is no body. */
   onTrailers(): ReadRequest {
     const { reading, emit } = this.#parts;
     return this.#picked(reading.end(), [], (pick) => {

@@ -11,7 +11,7 @@ const LISTS = 4096;
 const HASHED = 8;
 
 /**
- * Who has which id. Clients choose ids, so that several may have the same. It is no Map: with
+ * The stream of each id. Clients choose ids, so that several may have the same. It is no Map: with
  * thousands of streams a second that open and end, a Map makes tables without end, which keep what
  * was in them until the next full collection; requests took a quarter more CPU and 58 MB more.
  */

@@ -75,7 +75,7 @@ export type CapturedExpectation = readonly [
 /** The error that a request ended in. */
 interface CapturedRefusal {
   readonly error: RoutingErrorCode;
-  /** Who refused it, if it was not the picker itself or the configuration's profiles. */
+  /** What refused it, if it was not the picker itself or the configuration's profiles. */
   readonly by?: string | undefined;
 }
 

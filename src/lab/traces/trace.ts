@@ -20,7 +20,7 @@ export interface TraceRequest {
   readonly thinkMs?: Millis;
   /** Higher ones first, for requests that wait. Absent for 0. */
   readonly priority?: number;
-  /** Whose request it is, for fair shares. Absent if the trace does not say. */
+  /** The flow of the request, for fair shares. Absent if the trace does not say. */
   readonly fairnessId?: string;
   /** What became of it when the trace was recorded. Absent if the trace does not say. */
   readonly seen?: RecordedEnd;

@@ -6,7 +6,7 @@ import { Chain } from './chain.ts';
 const hash = new KeyedHash(0);
 
 interface ChainOptions {
-  /** Such as the model: equal ids with different seed texts are different blocks. */
+  /** The model, for example: equal ids with different seed texts are different blocks. */
   readonly seedText: string;
   readonly blockTokens: number;
 }

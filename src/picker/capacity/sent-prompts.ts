@@ -43,8 +43,8 @@ export class SentPrompts {
   }
 
   /**
-   * The engine reports that it does nothing, after what was sent last has reached it: where the
-   * ends of answers are not seen, what is in flight is only predicted.
+   * Whether the engine reports that it does nothing, after what was sent last has reached it: where
+   * the ends of answers are not seen, what is in flight is only predicted.
    */
   isIdle({ slot, metrics }: Endpoint): boolean {
     const { runningRequests, waitingQueueSize, sampledAt } = metrics;
@@ -52,7 +52,7 @@ export class SentPrompts {
     return sampledAt > (this.#sent[slot]?.lastAt ?? Number.POSITIVE_INFINITY) + ON_ITS_WAY_MS;
   }
 
-  /** All that was sent there should have been done long ago. */
+  /** Whether all that was sent there should have been done long ago. */
   isOverdue({ slot }: Endpoint, at: Millis): boolean {
     const sent = this.#sent[slot];
     if (sent === undefined) return true;

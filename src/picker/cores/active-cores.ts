@@ -32,7 +32,7 @@ export interface Generation {
   /** How many plans were adopted before it. */
   readonly adoptions: number;
   readonly requestObservers: RequestObservers;
-  /** Who observes requests that another replica has decided: not the journal. */
+  /** The observers of requests that another replica has decided; the journal is none of them. */
   readonly elsewhereObservers: RequestObservers;
   readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
   readonly reporters: readonly ResponseReporter[];

@@ -7,7 +7,7 @@ import { sameEndpoints } from '../pool/subset.ts';
 /** Whether a request is placed now, or waits for the endpoint that is chosen. */
 export type Purpose = 'placing' | 'waiting';
 
-/** What is learned of the loads of servers when a request is placed. */
+/** Looks whether the loads of servers are still as they were taken to be. */
 export interface LoadLook {
   /** Returns whether a load is another one now. */
   look(at: Millis): boolean;
@@ -34,8 +34,8 @@ export class CandidateRules {
   }
 
   /**
-   * What was decided for a request in this event does not count: the loads have turned out to be
-   * others, or the candidates are others by now.
+   * Whether what was decided for a request in this event does not count: the loads have turned out
+   * to be others, or the candidates are others by now.
    */
   areOthers(candidates: readonly Endpoint[], all: readonly Endpoint[], at: Millis): boolean {
     const hasChanged = this.#look(at);

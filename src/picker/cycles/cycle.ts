@@ -77,7 +77,7 @@ export type DecidedCycle = Cycle & {
 /** `decidedBy` of what another picker decided. */
 export const OBSERVED = 'observed';
 
-/** Who decided, in words for people. */
+/** Names what decided, for messages to people. */
 export function deciderText(decidedBy: string): string {
   return decidedBy === OBSERVED ? 'the observed picker' : decidedBy;
 }

@@ -10,7 +10,7 @@ import type { OpenReservations } from '../load/open-reservations.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 import type { CachedCounts } from './cached-counts.ts';
 
-/** What a routed request knows of its decision, and whom it reports to. */
+/** The decision of a routed request, and the parts that it reports to. */
 export interface ReservedRequestParts {
   readonly routed: Routed;
   readonly decision: Decision;

@@ -6,7 +6,7 @@ import type { JournalSubscriber } from './journal.ts';
 
 /** A method that says what has happened. */
 type Hook = Extract<keyof JournalSubscriber, `on${string}`>;
-/** One that has this method. */
+/** A subscriber that has this method. */
 type Having<Name extends Hook> = JournalSubscriber & Required<Pick<JournalSubscriber, Name>>;
 
 /**

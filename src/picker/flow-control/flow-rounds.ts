@@ -90,7 +90,7 @@ export class FlowRounds {
       for (const victim of discipline.evict?.(at) ?? []) letThrough.evict(victim);
     } finally {
       this.#isBusy = false;
-      // Also where a stream that goes on has thrown: others wait still.
+      // Others still wait, also where a stream that goes on has thrown.
       if (kept.size > 0) this.#next.after(LOOK_MS);
     }
   }

@@ -15,7 +15,7 @@ export type FlowEnd =
       /** What let it go; undefined where flow control was switched off. */
       readonly place: FlowPlace | undefined;
     }
-  /** Also a request that was let go and then evicted, or that was refused at once. */
+  /** It may have been let go and then evicted, or have been refused at once. */
   | { readonly kind: 'refused'; readonly error: RoutingError }
   | { readonly kind: 'client-gone' };
 

@@ -33,7 +33,7 @@ export interface ChangeEntry {
   readonly kind: 'first-token' | 'served';
   readonly number: number;
   readonly afterMs: Millis;
-  /** Who serves it, as `host:port`; empty for a first token. */
+  /** The endpoint that serves it, as `host:port`; empty for a first token. */
   readonly address: string;
 }
 

@@ -76,9 +76,9 @@ export class Peers {
   }
 
   /**
-   * Who sent a message of so many bytes, which count for it. Undefined for own messages, and beyond
-   * the bounds of how many there are and how often they come. A peer that has started anew is a new
-   * one.
+   * The peer that sent a message of so many bytes, which count for it. Undefined for own messages,
+   * and beyond the bounds of how many there are and how often they come. A peer that has started
+   * anew is a new one.
    */
   of({ id, boot, sentAt }: MessageHead, bytes: number): Peer | undefined {
     const { clock, id: ownId, boot: ownBoot, onNotice, received } = this.#options;

@@ -17,7 +17,7 @@ interface Parts {
 const SILENT_MS: Millis = 1000;
 /** The last names for which no DNS server has answered. */
 const SILENT_NAMES_MAX = 256;
-/** Who waits for one lookup: a busy client that gives up early asks some times a second. */
+/** Callers that wait for one lookup: a client that gives up early asks some times a second. */
 const WAITING_MAX = 1000;
 
 /**

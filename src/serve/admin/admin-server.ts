@@ -24,7 +24,7 @@ export interface AdminServerOptions extends AdminPages {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** Who may ask. Without it: documents only within this machine, and no actions. */
+  /** It says who may ask. Without it: documents only within this machine, and no actions. */
   readonly access?: Access | undefined;
   /** Serves by TLS. Without it: without. */
   readonly tls?: MetricsTls | undefined;

@@ -62,7 +62,7 @@ function whyNot(pem: Buffer, wanted: 'CERTIFICATE' | 'PRIVATE KEY'): string {
   if (label === 'ENCRYPTED PRIVATE KEY') {
     return 'is encrypted with a passphrase; decrypt it with openssl pkey';
   }
-  // Such as TRUSTED CERTIFICATE, or EC PRIVATE KEY.
+  // The label may be TRUSTED CERTIFICATE, for example, or EC PRIVATE KEY.
   return label.endsWith(wanted)
     ? `is a damaged ${wanted}`
     : `has a ${label}; it must have a ${wanted}`;

@@ -11,7 +11,7 @@ const DETAILS: Readonly<Record<string, string>> = {
 };
 const CACHED = 'cached_tokens';
 const USAGE = Buffer.from('"usage"');
-/** More than a count has. */
+/** A count has fewer digits. */
 const DIGITS_READ = 20;
 /** A text is searched in one go only up to here. */
 const LONG_BYTES = 64 * 1024;

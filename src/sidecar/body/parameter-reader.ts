@@ -26,15 +26,15 @@ interface OpenObject {
   readonly depth: number;
   /** Whether engines read parameters from it. */
   readonly hasParameters: boolean;
-  /** Behind the opening brace. */
+  /** The offset behind the opening brace. */
   readonly start: number;
   /** The name of its last member. */
   name: string;
-  /** Behind its last whole member, and at first behind the brace. */
+  /** The offset behind its last whole member, and at first behind the brace. */
   behind: number;
   /** Whether a member before stays. */
   keepsOne: boolean;
-  /** In the text that stays. */
+  /** The offset of its brace in the text that stays. */
   readonly from: number;
   nameFrom: number;
   /** Where the value begins that is read, if it is an object or an array. */

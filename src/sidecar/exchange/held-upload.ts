@@ -11,8 +11,8 @@ interface HeldOptions {
 }
 
 /**
- * Sends the legs of one request. Its body counts until nobody holds it any more: neither who made
- * this, nor a server that has not read its leg yet. What a leg has beside it counts as well.
+ * Sends the legs of one request. Its body counts in the budget until the code that made this object
+ * has released it and each server has read its leg. Bytes that a leg has beside it count as well.
  */
 export class HeldUpload implements LegSender {
   readonly #options: HeldOptions;

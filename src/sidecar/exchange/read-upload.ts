@@ -136,5 +136,5 @@ class Upload {
   }
 }
 
-/** Closes over nothing: the request outlives its upload. */
+/** It is no closure, because the request, which keeps it, lives longer than its upload. */
 function ignore(): void {}

@@ -140,7 +140,7 @@ export interface SidecarOptions extends KvOptions, PrefillOptions {
   readonly dataParallelSize: number;
   /** The most tokens that the engine decodes at once in a chat; 0 is no bound. */
   readonly decodeChunkTokens: number;
-  /** Who answers `/health`: the sidecar only says that it serves. */
+  /** What answers `/health`. The sidecar itself says only that it serves. */
   readonly health: HealthAnswerer;
   /** This pod's address, as other pods reach it. */
   readonly podIp: string | undefined;
@@ -160,7 +160,7 @@ export interface SidecarOptions extends KvOptions, PrefillOptions {
   readonly log: (line: string) => void;
 }
 
-/** What holds where an operator says nothing. */
+/** The values of options that an operator does not set. */
 export const SIDECAR_DEFAULTS: Omit<
   SidecarOptions,
   'host' | 'port' | 'engine' | 'prefillers' | 'encoders' | 'clock' | 'log'

@@ -62,7 +62,7 @@ export async function legsAtOnce(
   }
   const answer = await decoding;
   if (answer.statusCode < REFUSED) return { ...answer, decodedSince };
-  // Nobody takes the KV any more. The refusal itself is still to be read.
+  // No server takes the KV any more, so the prefill ends. The refusal is still to be read.
   endPrefill.abort(new Error('the decoding server refused'));
   return answer.statusCode < SERVER_ERROR ? answer : fallBackToHere(answer, exchange, here);
 }

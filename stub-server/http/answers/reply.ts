@@ -138,7 +138,7 @@ function afterImage(reply: Reply, { replica, response }: ReplyCall): Reply {
   };
 }
 
-/** Who gets the answer to a request. */
+/** Gets the answer to a request. */
 export interface Recipient {
   /** Called once, when the answer is planned and before any of it is generated. */
   begin(terms: GenerationTerms, sequences: readonly PlannedSequence[]): Reply;

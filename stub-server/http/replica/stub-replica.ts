@@ -30,7 +30,7 @@ export interface StubReplica {
   readonly stats: EngineStats;
   /** What /metrics shows of this rank. */
   readonly metrics: MetricsSource;
-  /** Also renders the page of /metrics. */
+  /** It renders the page of /metrics, too, because faults may change it. */
   readonly faults: ActiveFaults;
   readonly options: StubOptions;
   readonly clock: Clock;

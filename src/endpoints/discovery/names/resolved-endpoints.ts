@@ -43,7 +43,7 @@ export class ResolvedEndpoints {
   readonly #options: ResolvedEndpointsOptions;
   readonly #listed = new Map<EndpointId, Listed>();
   readonly #names = new Map<string, Followed>();
-  /** Who has an `address:port`: two endpoints with one address would be one server. */
+  /** The entry of each `address:port`: two endpoints with one address would be one server. */
   readonly #owners = new Map<string, Listed>();
   /** Endpoints of which some address belongs to another, so that a removal looks at few. */
   readonly #sharing = new Set<Listed>();
@@ -173,7 +173,7 @@ export class ResolvedEndpoints {
     this.#options.pool.upsert({ id, address, hostName, labels });
   }
 
-  /** Gives addresses that have become free to those who have them, too. */
+  /** Gives addresses that have become free to other entries that resolve to them. */
   #placeSharing(releasing: Listed): void {
     for (const each of this.#sharing) {
       if (each === releasing) continue;

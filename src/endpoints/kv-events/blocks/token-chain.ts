@@ -4,8 +4,8 @@ import { type HashSecret, KeyedHash } from '../../../framework/values/keyed-hash
 const EXTRA_TAG = 0x65787472;
 
 /**
- * A chain's 64-bit key: equal keys mean equal tokens so far. Only who has the secret can compute
- * it.
+ * A chain's 64-bit key: equal keys mean equal tokens so far. It cannot be computed without the
+ * secret.
  */
 export class TokenChain {
   low = 0;

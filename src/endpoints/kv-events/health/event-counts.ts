@@ -60,7 +60,7 @@ export class EventCounts {
   /** Copies of blocks that were added to the index and removed from it. */
   admissions = 0;
   evictions = 0;
-  /** Hashes in removals: of blocks with another copy in the tier, and all others. */
+  /** Hashes in removals of blocks with another copy in the tier; the next field has all others. */
   removalsSuppressed = 0;
   removalsForwarded = 0;
   readonly storesSkipped: SkippedEvents = new SkippedEvents();

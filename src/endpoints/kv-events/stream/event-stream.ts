@@ -117,7 +117,7 @@ export class EventStream {
     this.#acceptHeld();
   }
 
-  /** The batch that was applied last turns out to be none: nothing known can be trusted. */
+  /** The batch that was applied last cannot be read: nothing known can be trusted. */
   batchFailed(): void {
     this.#options.stats.malformed += 1;
     this.#discard();

@@ -13,7 +13,7 @@ export interface DecodedHeaders {
   readonly fault: 'too-large' | 'malformed' | undefined;
 }
 
-/** What a block has the fields of. */
+/** Whether a block is the head of a request or its trailers. */
 export type BlockKind = 'head' | 'trailers';
 
 /** Collects the fields of one block, and judges them as a request's headers or trailers. */

@@ -74,7 +74,7 @@ class RunningSession implements StreamOwner {
   readonly #encoding: string | undefined;
   readonly #receivedBytesMax: number;
   readonly #streams: OpenStreams;
-  /** Why the stream must not stay. */
+  /** The refusal of a stream that is one too many; undefined for any other. */
   readonly #tooMany: RoutingError | undefined;
   readonly #watch: StreamWatch | undefined;
   #onAnswered: (() => void) | undefined;
@@ -158,7 +158,7 @@ class RunningSession implements StreamOwner {
   refuse(error: RoutingError): void {
     if (this.#closed || this.phase === 'refused') return;
     this.#streams.countRefusal(error.code);
-    // Before the refusal, which would wait behind them.
+    // The refusal would wait behind the answers that have not been sent.
     this.writer.abandon();
     // A peer that takes no answers takes no refusal either.
     if (this.writer.blocked || !this.session.refuse(error)) this.reset();
@@ -200,8 +200,8 @@ class RunningSession implements StreamOwner {
 
 /** Whether a session may need the memory of a message after it has handled its event. */
 function isUsedLater(event: StreamEvent, { buffer }: Buffer): boolean {
-  // Unless it was compressed.
+  // A message that was compressed is a copy in other memory.
   if (event.kind === 'response-body') return event.chunk.buffer === buffer;
-  // They are read later where the pick has to wait.
+  // The headers of a response are read later where the pick has to wait.
   return event.kind === 'response-headers';
 }

@@ -53,7 +53,7 @@ export function leastAttainedService(
   };
 }
 
-/** With thousands of flows each pick takes long enough to be felt: it allocates nothing. */
+/** It allocates nothing, because with thousands of flows each pick delays requests. */
 function leastServed(
   candidates: ReadonlyMap<Flow, Candidate>,
   programs: Programs,

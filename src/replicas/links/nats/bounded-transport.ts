@@ -81,7 +81,7 @@ export class BoundedTransport implements Transport {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    // Unless the client stops to read because of an error of its own.
+    // This is why it ends, unless the client stops reading because of an error of its own.
     let reason: unknown = new BadServer('it sends what the client of NATS cannot read');
     try {
       yield* this.#read();

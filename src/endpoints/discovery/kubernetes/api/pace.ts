@@ -14,11 +14,11 @@ interface PaceOptions {
 }
 
 /**
- * Lets the reading of an API server's answers take a share of the time at most. Who waits for its
- * turn reads nothing, so that the server has to wait as well, and memory stays as it is. Work is
- * measured by what it computes where the clock says that. What the thread computes between two
- * pieces of work counts as well, up to as much as the second took: there the bytes are received.
- * That some of it may be other work only slows down the reading.
+ * Lets the reading of an API server's answers take a share of the time at most. A reader that
+ * waits for its turn reads nothing, so that the server has to wait as well, and memory stays as it
+ * is. Work is measured by what it computes where the clock says that. What the thread computes
+ * between two pieces of work counts as well, up to as much as the second took: there the bytes are
+ * received. That some of it may be other work only slows down the reading.
  */
 export class Pace {
   readonly #options: PaceOptions;
@@ -46,7 +46,7 @@ export class Pace {
     return this.#options.clock.now();
   }
 
-  /** Does the work when its turn has come. Those who wait take turns. */
+  /** Does the work when its turn has come: in the order of the calls. */
   run<T>(work: () => T): Promise<T> {
     const done = this.#turn.then(() => this.#take(work));
     this.#turn = done.catch(() => undefined);

@@ -42,7 +42,7 @@ interface HeldEndpointsOptions {
 /**
  * Holds endpoints back from a pool until `release`, and then passes every change on. Those beyond a
  * bound wait until others leave, so that none that serves has to go for a new one. Those that come,
- * or come back, again and again wait for their turn: one who may write pods can make thousands.
+ * or come back, again and again wait for their turn: a user of the cluster can make thousands.
  * An endpoint that leaves is removed at once.
  */
 export class HeldEndpoints implements EndpointSink {

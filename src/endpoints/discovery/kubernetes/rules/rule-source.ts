@@ -47,7 +47,7 @@ interface Groups {
  */
 export class RuleSource implements ResourceSource<RuleObject> {
   readonly #options: RuleSourceOptions;
-  /** What the last list was of; undefined: of nothing. */
+  /** The resource of the last list; undefined where the cluster did not have it. */
   #source: ResourceSource<RuleObject> | undefined;
   #isFormer = false;
 

@@ -1,6 +1,6 @@
 import type { Clock, Millis } from '../../../../framework/runtime.ts';
 
-/** Who may write objects can make each of them wrong in a new way with each edit. */
+/** A user who may write objects can make each of them wrong in a new way with each edit. */
 const REPORTS_A_MINUTE = 30;
 const MINUTE_MS: Millis = 60_000;
 /** What is shown of one source. */
