@@ -11,7 +11,7 @@ import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/paramet
 import { optionalPort } from '../../plugins/parameters/optional-port.ts';
 import { sharedSink } from '../scraping/endpoint-readings.ts';
 import { SeriesFinder } from '../scraping/page/prometheus-scan.ts';
-import type { PageReading } from '../scraping/page/reading.ts';
+import { EMPTY_READING, type PageReading } from '../scraping/page/reading.ts';
 import { parseSpec } from '../scraping/page/series-spec.ts';
 import { pageFields, pollInterval, sourceOrder } from '../scraping/page-fields.ts';
 import { PagePoller, type PageSink, type PollConfig } from '../scraping/page-poller.ts';
@@ -135,8 +135,7 @@ function readingOf(page: Buffer, wanted: readonly ClusterMetricNames[]): PageRea
   if (kvUsage !== undefined) custom.set(CLUSTER_KV_CACHE_USAGE, kvUsage);
   if (waiting !== undefined) custom.set(CLUSTER_QUEUE_SIZE, waiting);
   if (custom.size === 0) throw new Error(`has ${wanted.map(neitherOf).join(', and ')}`);
-  const others = { running: undefined, engines: undefined, lora: undefined, cache: undefined };
-  return { ...others, waiting, kvUsage, custom, startedAtS: undefined };
+  return { ...EMPTY_READING, waiting, kvUsage, custom };
 }
 
 const neitherOf = ({ kvCacheUtilizationMetric, queueSizeMetric }: ClusterMetricNames): string =>

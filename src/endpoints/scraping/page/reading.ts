@@ -18,6 +18,18 @@ export interface PageReading {
   readonly startedAtS: number | undefined;
 }
 
+/** The reading of a page without any value, for sources that look for a few of them alone. */
+export const EMPTY_READING: PageReading = {
+  waiting: undefined,
+  running: undefined,
+  kvUsage: undefined,
+  engines: undefined,
+  lora: undefined,
+  cache: undefined,
+  custom: new Map(),
+  startedAtS: undefined,
+};
+
 /** A page that is not used: it has a value that its metric cannot have. */
 export interface PageRefusal {
   /** The rest of a sentence that begins with the page's URL. */
