@@ -8,6 +8,7 @@ import {
   sameEndpoint,
 } from '../../test/support/redecided.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
+import type { CaptureRecord } from '../journal/capture/capture-record.ts';
 import { chainBlockIds } from '../openai/prompts/chain-block-ids.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import { redecide } from './redecide.ts';
@@ -117,5 +118,21 @@ describe('a capture in which requests of low priority were refused for saturatio
     const changed = decidedOtherwise(decided);
     expect(changed.length).toBeGreaterThan(0);
     expect(changed.filter(({ was }) => !('error' in was))).toEqual([]);
+  });
+
+  it('[G285] as if decided, has nothing in any cache of a request that was refused', async () => {
+    // Each request is refused; the other configuration would send all of one family to one endpoint.
+    const refused = records.map(
+      (record): CaptureRecord =>
+        record.e === 'q' ? { ...record, d: { error: 'saturated' } } : record,
+    );
+    const config = { text: NAMED_CONFIGS.get('lmetric') ?? '', source: 'lmetric' };
+    const options = { ...REDECIDE_OPTIONS, config, namesBest: true };
+    const [really, asIf] = await Promise.all(
+      (['as-it-happened', 'as-if-decided'] as const).map((state) =>
+        redecideAll(refused, { ...options, state }),
+      ),
+    );
+    expect(asIf?.map(({ is }) => is)).toEqual(really?.map(({ is }) => is));
   });
 });

@@ -243,13 +243,11 @@ export class Redecider {
     });
     const actual = this.#explainable(was, all);
     remade.explained = actual && this.#differences.explain(actual, cycle);
-    if (purpose === 'waiting') return;
-    // One that was refused went nowhere.
-    if ('error' in was && this.#keepsHistory) return;
+    // One that was refused went nowhere, also as if decided: nobody knows when it would have ended.
+    if (purpose === 'waiting' || 'error' in was) return;
     const placed = this.#keepsHistory ? applyRecordedDecision(own, all, was) : own;
     const routed = this.#picker.reserveOnly(cycle, placed);
-    if ('error' in was) routed.done('aborted');
-    else this.#open.add(n, routed, this.#expectedToken(record, remade.comparison));
+    this.#open.add(n, routed, this.#expectedToken(record, remade.comparison));
   }
 
   /**
