@@ -36,7 +36,11 @@ export function effectiveConfig({
       ...(discovery !== undefined && { discovery: { pluginRef: FILE_DISCOVERY } }),
     },
     ...(scheduler && {
-      scheduler: { type: scheduler.definition.type, ...(scheduler.config as object) },
+      scheduler: {
+        type: scheduler.definition.type,
+        ...(scheduler.config as object),
+        ...((scheduler.targetsMax ?? 1) > 1 && { maxNumOfEndpoints: scheduler.targetsMax }),
+      },
     }),
     ...(ejection && { ejection }),
     ...(hold && { hold }),

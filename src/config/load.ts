@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { nearest } from '../files/reading/nearest.ts';
 import { readAside } from '../files/reading/read-thread.ts';
 import { parseOrReport } from '../files/reading/zod-issues.ts';
@@ -151,6 +152,10 @@ function planDiscovery(
   return table.discovery(pluginRef);
 }
 
+const REMOTE_TYPE = 'remote';
+/** By default no fallbacks: a proxy that does not try them takes the list for one odd address. */
+const targetsMax = z.int().min(1).max(16).default(1);
+
 /** The scheduler in place of the profiles, if there is one. Adds errors to `issues`. */
 function planScheduler(
   entry: SchedulerEntry | null | undefined,
@@ -166,10 +171,18 @@ function planScheduler(
     const message =
       known.length === 0
         ? `${type} is no scheduler that can run here: load one from a module of yours`
-        : `${type} is not a known scheduler${nearest(type, known) || `; the known ones are ${known.join(', ')}`}`;
+        : `${type} is not a known scheduler${nearest(type, known) || `; the known ones are ${known.join(', ')}, and those that a module of --plugin has`}`;
     issues.push({ path: 'scheduler.type', message });
     return undefined;
   }
-  const read = parseOrReport(definition.config, fields, 'scheduler', issues);
-  return read && { definition, config: read.parsed };
+  // One in another process has this field among its own parameters.
+  if (type === REMOTE_TYPE) {
+    const read = parseOrReport(definition.config, fields, 'scheduler', issues);
+    return read && { definition, config: read.parsed };
+  }
+  const { maxNumOfEndpoints, ...own } = fields;
+  const path = 'scheduler.maxNumOfEndpoints';
+  const most = parseOrReport(targetsMax, maxNumOfEndpoints, path, issues);
+  const read = parseOrReport(definition.config, own, 'scheduler', issues);
+  return most && read && { definition, config: read.parsed, targetsMax: most.parsed };
 }

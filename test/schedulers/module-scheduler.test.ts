@@ -126,6 +126,39 @@ scheduler: {type: most-cached}
     picker.stop();
   });
 
+  it.each([1, 2])('[G286] has %i of its targets sent to the proxy', async (count) => {
+    const all = written(
+      'all.mjs',
+      `export const plugins = {
+  schedulers: [
+    {
+      type: 'all',
+      config: { parse: (raw) => raw },
+      create: () => ({
+        schedule: (endpoints) => ({
+          primary: {
+            kind: 'picked',
+            profile: 'p',
+            targets: endpoints.map((endpoint) => ({ endpoint, score: 1 })),
+          },
+          profiles: [],
+          headers: new Map(),
+        }),
+      }),
+    },
+  ],
+};
+`,
+    );
+    const createPicker = await pickerMaker([all]);
+    const field = count === 1 ? '' : `, maxNumOfEndpoints: ${count}`;
+    const config = CONFIG.replace('most-cached', `all${field}`);
+    const picker = createPicker({ config, seed: 1, clock: new SimulatedClock() });
+    for (const id of ['a', 'b', 'c']) picker.addEndpoint({ id });
+    expect(picker.route({ model: 'm', promptTokens: 10 }).destinations).toHaveLength(count);
+    picker.stop();
+  });
+
   it('[G282] fails `check --plugin` where it fails in its first decision', async () => {
     const module = written('no-needs.mjs', reading(''));
     const config = written('no-needs.yaml', CONFIG);

@@ -110,7 +110,8 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
   const cachedTokens = cachedTokensBy(matchKey);
   const gate = cacheGate(parts.instances, cachedTokens);
   const profiles = createScheduler(parts.handler, faults, { shed, gate });
-  const replaced = replacement && replacedScheduler(replacement, profiles, faults);
+  const targetsMax = options.plan.scheduler?.targetsMax;
+  const replaced = replacement && replacedScheduler(replacement, profiles, { faults, targetsMax });
   const observers = [...parts.observers, ...(replacement === undefined ? [] : [replacement])];
   checkObservers(observers, options);
   return {

@@ -39,6 +39,8 @@ export type PlannedHandler = PlannedPlugin & { readonly kind: 'handler' };
 export interface PlannedScheduler {
   readonly definition: SchedulerDefinition;
   readonly config: unknown;
+  /** How many of its targets the proxy gets; undefined where it sees to that itself. */
+  readonly targetsMax?: number | undefined;
 }
 
 export interface PlannedProfile {

@@ -16,6 +16,12 @@ export interface ReplacedScheduler extends Scheduler {
   readonly declined: ReadonlyMap<string, number>;
 }
 
+interface ReplacementParts {
+  readonly faults: PluginFaults;
+  /** How many of its targets the proxy gets; undefined for all. */
+  readonly targetsMax?: number | undefined;
+}
+
 /** Further reasons count as `other`: a module may return any text. */
 const REASONS_MAX = 32;
 
@@ -23,7 +29,7 @@ const REASONS_MAX = 32;
 export function replacedScheduler(
   replacement: ReplacementScheduler,
   builtIn: Scheduler,
-  faults: PluginFaults,
+  parts: ReplacementParts,
 ): ReplacedScheduler {
   const declined = new Map<string, number>();
   let decided = 0;
@@ -37,7 +43,7 @@ export function replacedScheduler(
       return decided;
     },
     schedule(endpoints, context) {
-      const answer = attempt(replacement, endpoints, context, faults);
+      const answer = attempt(replacement, endpoints, context, parts);
       if ('declined' in answer) {
         count(answer.declined);
         const scheduler = replacement.status?.().name ?? 'module';
@@ -55,7 +61,7 @@ function attempt(
   replacement: ReplacementScheduler,
   endpoints: readonly Endpoint[],
   context: SchedulingContext,
-  faults: PluginFaults,
+  { faults, targetsMax = Number.POSITIVE_INFINITY }: ReplacementParts,
 ): Decision | Declined {
   try {
     const answer = replacement.schedule(endpoints, context);
@@ -64,7 +70,12 @@ function attempt(
     if (fault !== undefined) return { declined: fault };
     const name = replacement.status?.().name ?? 'module';
     const { primary } = answer;
-    if (primary.kind === 'picked') return { decidedBy: name, ...answer };
+    if (primary.kind === 'picked') {
+      const { targets } = primary;
+      if (targets.length <= targetsMax) return { decidedBy: name, ...answer };
+      const sent = { ...primary, targets: targets.slice(0, targetsMax) };
+      return { decidedBy: name, ...answer, primary: sent, named: targets };
+    }
     return { decidedBy: name, ...answer, primary: { ...primary, refusedBy: name } };
   } catch (error) {
     faults.report(replacement, 'schedule', error);
