@@ -18,7 +18,7 @@ import { asObserver } from './options/observer-flags.ts';
 import { poolFrom } from './options/pool-options.ts';
 import { captureFrom } from './options/recording-options.ts';
 import { replicasFrom } from './options/replica-options.ts';
-import { withScrapeFlags, withScrapeFlagsOf } from './options/scrape-options.ts';
+import { unverifiedSources, withScrapeFlags, withScrapeFlagsOf } from './options/scrape-options.ts';
 import { addServeOptions, CONFIG_BY_DEFAULT, type ServeFlags } from './options/serve-flags.ts';
 import { telemetryFrom } from './options/telemetry-options.ts';
 
@@ -69,6 +69,7 @@ async function serveOptions(given: ServeFlags, log: Log): Promise<ServeOptions> 
   const additions = additionsOf(given);
   const { config, plugin, observe } = given;
   const plan = withScrapeFlags(await planFromPlugins(config, plugin, additions), given);
+  warnOfUnverified(plan, given, log);
   const found = plan.discovery === undefined ? given : besideFileDiscovery(given, log);
   const flags = asObserver(found, log);
   const shadows = await shadowOptions(flags, additions);
@@ -104,6 +105,17 @@ function additionsOf({ config, configText, featureGates }: ServeFlags): PlanAddi
     throw flagError('--config-text', 'cannot be used with --config: give one of them');
   }
   return { text: configText, featureGates };
+}
+
+/** Where the configuration itself says so, its notes warn of it. */
+function warnOfUnverified(plan: PickerPlan, { asReference }: ServeFlags, log: Log): void {
+  const sources = unverifiedSources(plan);
+  if (!asReference || sources.length === 0) return;
+  log.warn(
+    { sources },
+    'certificates of model servers are not verified when their metrics are read, as with the reference: ' +
+      'give caCertPath, or insecureSkipVerify: false, to the metrics-data-source',
+  );
 }
 
 /** As the reference: endpoints in a file need no cluster, although it asks for a pool’s name. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { planFromPlugins } from '../../catalogue/plan.ts';
-import { type ScrapeFlags, withScrapeFlags } from './scrape-options.ts';
+import type { HttpTlsParameters } from '../../plugins/parameters/http-tls.ts';
+import { type ScrapeFlags, unverifiedSources, withScrapeFlags } from './scrape-options.ts';
 
 const configOf = (parameters: string): string => `
 apiVersion: llm-d.ai/v1alpha1
@@ -36,6 +37,23 @@ test('[D95] and not those that it has', async () => {
   const own = '{ interval: 70ms, path: /own, port: 9500 }';
   const wanted = { interval: 70, scheme: 'https', path: '/own', port: 9500 };
   expect(await parametersWith(FORMER, own)).toMatchObject(wanted);
+});
+
+test.each<[ScrapeFlags, string, boolean | undefined]>([
+  [{ asReference: true, scrapeScheme: 'https' }, '{}', true],
+  [{ asReference: true }, '{ scheme: https }', true],
+  [{ asReference: true }, '{ scheme: http }', undefined],
+  [{ asReference: true }, '{ scheme: https, insecureSkipVerify: false }', false],
+  [{ asReference: true }, '{ scheme: https, caCertPath: /ca.crt }', undefined],
+  [{ asReference: true }, '{ scheme: https, serverName: engine }', undefined],
+  [{ asReference: true, scrapeSkipVerify: 'false' }, '{ scheme: https }', false],
+  [{ scrapeScheme: 'https' }, '{}', undefined],
+])('[D628] with %o and %s certificates are left unverified: %s', async (flags, own, skipped) => {
+  const plan = await planFromPlugins('default', [], { text: configOf(own) });
+  const flagged = withScrapeFlags(plan, flags);
+  const source = flagged.plugins.find(({ name }) => name === 'metrics-data-source');
+  expect((source?.config as HttpTlsParameters).insecureSkipVerify).toBe(skipped);
+  expect(unverifiedSources(flagged)).toEqual(skipped === true ? ['metrics-data-source'] : []);
 });
 
 test('an interval below 10 ms is 10 ms', async () => {

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ConfigFile } from '../../catalogue/plan.ts';
 import { metricsSource } from '../../endpoints/scraping/metrics-source.ts';
 import type { PickerPlan, PlannedPlugin } from '../../picker/plan/picker-plan.ts';
+import type { HttpTlsParameters } from '../../plugins/parameters/http-tls.ts';
 import { atLeastOne, port } from './option-values.ts';
 
 /** Flags of `serve` about metrics pages of model servers. */
@@ -11,6 +12,8 @@ export interface ScrapeFlags {
   readonly scrapePath?: string;
   readonly scrapePort?: number;
   readonly scrapeSkipVerify?: 'true' | 'false';
+  /** The command line was one of the reference picker, which verifies only where it has to. */
+  readonly asReference?: boolean;
 }
 
 /** As the reference and the parameter: engines update their gauges once in a step. */
@@ -50,9 +53,20 @@ function pagePath(text: string): string {
  */
 export function withScrapeFlags(plan: PickerPlan, flags: ScrapeFlags): PickerPlan {
   const given = parametersOf(flags);
-  if (Object.keys(given).length === 0) return plan;
-  const plugins = plan.plugins.map((plugin) => withDefaults(plugin, given));
+  const skips = flags.asReference === true && flags.scrapeSkipVerify === undefined;
+  if (Object.keys(given).length === 0 && !skips) return plan;
+  const plugins = plan.plugins.map((plugin) => {
+    const own = withDefaults(plugin, given);
+    return skips ? unverifiedAsThere(own) : own;
+  });
   return { ...plan, plugins };
+}
+
+/** The sources of `plan` that read metrics pages by HTTPS without verifying certificates. */
+export function unverifiedSources({ plugins }: PickerPlan): readonly string[] {
+  const isUnverified = ({ config }: MetricsSource): boolean =>
+    config.scheme === 'https' && config.insecureSkipVerify === true;
+  return plugins.flatMap((each) => (isSource(each) && isUnverified(each) ? [each.name] : []));
 }
 
 /** Has a configuration file that is read again follow the flags about scraping each time. */
@@ -76,6 +90,23 @@ function parametersOf(flags: ScrapeFlags): Parameters {
     ...(scrapePort !== undefined && { port: scrapePort }),
     ...(scrapeSkipVerify !== undefined && { insecureSkipVerify: scrapeSkipVerify === 'true' }),
   };
+}
+
+type MetricsSource = PlannedPlugin & {
+  readonly config: HttpTlsParameters & { readonly scheme?: unknown };
+};
+
+function isSource(plugin: PlannedPlugin): plugin is MetricsSource {
+  return plugin.kind === 'source' && plugin.definition.type === metricsSource.type;
+}
+
+/** Where the configuration says nothing that only a verified certificate gives a meaning. */
+function unverifiedAsThere(plugin: PlannedPlugin): PlannedPlugin {
+  if (!isSource(plugin)) return plugin;
+  const { scheme, insecureSkipVerify, caCertPath, serverName } = plugin.config;
+  const says = insecureSkipVerify ?? caCertPath ?? serverName;
+  if (scheme !== 'https' || says !== undefined) return plugin;
+  return { ...plugin, config: { ...plugin.config, insecureSkipVerify: true } };
 }
 
 function withDefaults(plugin: PlannedPlugin, given: Parameters): PlannedPlugin {

@@ -18,7 +18,7 @@ export const GENERAL_DIFFERENCES: readonly string[] = [
   'A request with several texts is looked up text by text, as there; of one with more than 32 texts a precise index estimates the match by what was sent, where there each is tokenized.',
   'With KV events, the tokenizer is asked for requests of `/v1/responses` and `/v1/messages` as [chats](kv-events.md#which-prompts-have-tokens); with `messagesRenderMode: native` the latter are rendered as they are, and with `auto` as chats, too.',
   'A request counts at each of its encoders until its first token; there at the first of them alone, and until its end.',
-  'Certificates of model servers are verified unless `insecureSkipVerify: true` says otherwise.',
+  'Certificates of model servers are verified unless `insecureSkipVerify: true` says otherwise; where metrics are read with a command line of the reference, only if `insecureSkipVerify: false` or `caCertPath` says so, with a warning in the log.',
   'Of a JSON body only what a decision needs is checked; there odd prompts, such as lists of lists of token ids or an empty text, and some fields of another type get 400, which here the model server judges. A model’s name over 512 bytes, and JSON nested deeper than 128 levels, get 400 here.',
   'A body on a path that no parser reads passes unread, as in later releases by default; in 0.10 it gets 400. Bodies for `/v1/audio/speech` are read, as in later releases.',
   'Where no parsers are configured, bodies for `/rerank`, `/score`, `/classify` and `/pooling` are read, and refused where they are no JSON; there no parser knows these paths.',

@@ -128,7 +128,7 @@ function pluginDifferences({ name, definition, config }: PlannedPlugin): readonl
       ...sourceDifferences(given).map((text) => `${name}: ${text}`),
       ...(isHttps
         ? [
-            `${name}: the certificates of model servers are verified; there they are not unless insecureSkipVerify is false`,
+            `${name}: serve verifies the certificates of model servers; there, and here with a command line of the reference, they are verified only if insecureSkipVerify is false`,
           ]
         : []),
       ...(name === type
