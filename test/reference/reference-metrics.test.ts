@@ -102,7 +102,6 @@ let serving: Serving;
 /** The lines of the page by the name of their series. */
 const lines = new Map<string, string[]>();
 const types = new Map<string, string>();
-const helps = new Map<string, string>();
 
 beforeAll(async () => {
   engine = createServer(({ url = '' }, response) => {
@@ -125,8 +124,6 @@ beforeAll(async () => {
   for (const line of (await page()).split('\n')) {
     const [, type, kind = ''] = /^# TYPE (\S+) (\S+)$/.exec(line) ?? [];
     if (type !== undefined) types.set(type, kind);
-    const [, helped, help = ''] = /^# HELP (\S+) (.+)$/.exec(line) ?? [];
-    if (helped !== undefined) helps.set(helped, help);
     const [, name] = /^(\w+)[{ ]/.exec(line) ?? [];
     if (name !== undefined) lines.set(name, [...(lines.get(name) ?? []), line]);
   }
@@ -202,24 +199,6 @@ describe('the metrics of the reference', () => {
     expect(found.length).toBeGreaterThan(0);
     for (const line of found) expect(labelsIn(line)).toEqual(expect.arrayContaining([...labels]));
   });
-});
-
-test('[D624] each help says by itself what is counted, also under a former name', () => {
-  for (const [name, help] of helps) {
-    if (!name.startsWith('llm_d_epp_')) continue;
-    expect([name, help]).toEqual([name, expect.stringMatching(/^\[ALPHA\] .{20}/)]);
-    expect([name, /\b(?:the same as|of the same|such|those of)\b/.test(help)]).toEqual([
-      name,
-      false,
-    ]);
-  }
-  const deprecated = [...helps].filter(([, help]) => help.includes('[Deprecated: '));
-  expect(deprecated.length).toBeGreaterThan(40);
-  for (const [name, help] of deprecated) {
-    const [, use = ''] = /Use (\w+)\]/.exec(help) ?? [];
-    const said = helps.get(use)?.replace('[ALPHA] ', '');
-    expect([name, help]).toEqual([name, expect.stringContaining(said ?? 'a help')]);
-  }
 });
 
 test('[D507] failed transfers of KV blocks are those that the server reports', () => {
