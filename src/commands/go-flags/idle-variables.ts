@@ -42,6 +42,7 @@ const RULES: readonly Rule[] = [
     /^PD_(?:ENABLED|PROMPT_LEN_THRESHOLD)$/,
     `${OLDER}: list disagg-profile-handler and prefix-based-pd-decider in the configuration`,
   ],
+  [/^LLMD_PAYLOAD_/, 'prompts are never written into traces'],
   [/^KVCACHE_INDEXER_REDIS_ADDR$/, `${OLDER}: the index is built in, in memory`],
 ];
 

@@ -226,12 +226,13 @@ describe('the reference picker’s command line', () => {
     ['PREFIX_AWARE_SCORER_WEIGHT', 'list the scorer'],
     ['PD_PROMPT_LEN_THRESHOLD', 'prefix-based-pd-decider'],
     ['KVCACHE_INDEXER_REDIS_ADDR', 'built in'],
+    ['LLMD_PAYLOAD_CAPTURE_ENABLED', 'prompts are never written into traces'],
     ['EXPERIMENTAL_USE_SCHEDULER_V2', 'always is'],
     ['NEG_HEADROOM_TPOT_WEIGHT', 'latency-scorer'],
     ['HEADROOM_SELECTION_STRATEGY', 'latency-scorer'],
     ['SLO_BUFFER_FACTOR', 'latencies are learned'],
     ['PREFILL_TRAINING_URL', 'no prediction or training server'],
-  ])('[D424] says what to write for $%s of older releases', (name, instead) => {
+  ])('[D424] says what to write for $%s of other releases', (name, instead) => {
     const fixed = fromReferenceArgs(pool, { [name]: 'true' })?.fixed;
     expect(fixed?.[`$${name}`]).toContain(instead);
   });
