@@ -68,6 +68,13 @@ describe('the step that a server is in', () => {
     expect(stepAt(begun(), 100, { where: engines }).restMs).toBeLessThan(STEP_MS);
   });
 
+  it('[Q385] is half over in the mean from the sample on that says how many engines there are', () => {
+    const phases = begun();
+    expect(stepAt(phases, 104).since).toBe(100);
+    expect(stepAt(phases, 104, { where: engines }).since).toBe(104);
+    expect(stepAt(phases, 104).since).toBe(100);
+  });
+
   it('[Q386] has the prompts that were sent before it began, and later ones are in the next', () => {
     const phases = begun();
     const [second, third] = [prompt(102, { requests: 1 }), prompt(110, { requests: 2 })];
