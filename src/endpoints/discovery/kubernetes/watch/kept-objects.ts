@@ -3,7 +3,7 @@ import type { KubeObject } from './kube-objects.ts';
 /** What the objects of one kind may take, as JSON: 60,000 pods of usual size. */
 const BYTES_MAX: number = 64 * 1024 * 1024;
 const OBJECT_BYTES_MAX: number = 256 * 1024;
-/** Of further ones it is not known when they go: only the next list says so. */
+/** The keys that are kept of objects that are too large. When others go, only the next list says. */
 const TOO_LARGE_KNOWN_MAX = 1000;
 
 /** The objects of one kind by `namespace/name`, within a bound of bytes. */
