@@ -4,8 +4,8 @@ import {
   type HttpGetOptions,
   type HttpResponse,
 } from '../../../framework/runtime.ts';
+import { timeoutAfterReads } from '../../clock/timeout-after-reads.ts';
 import { PieceLimit } from '../pieces/piece-limit.ts';
-import { timeoutAfterReads } from '../timeout-after-reads.ts';
 import { FloodingServerError } from './head-guard.ts';
 import { tlsFailure } from './http-connector.ts';
 import type { ReusedBody } from './reused-body.ts';

@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { messageOf } from '../../../framework/error.ts';
 import type { MessageSocket, MessageSocketOptions, Millis } from '../../../framework/runtime.ts';
-import { timeoutAfterReads } from '../timeout-after-reads.ts';
+import { timeoutAfterReads } from '../../clock/timeout-after-reads.ts';
 import { type CurveKeys, readCurveKeys } from './curve/curve-keys.ts';
 import {
   CONNECT_MS,

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { messageOf } from '../../../framework/error.ts';
 import type { MessageSocketOptions } from '../../../framework/runtime.ts';
-import { timeoutAfterReads } from '../timeout-after-reads.ts';
+import { timeoutAfterReads } from '../../clock/timeout-after-reads.ts';
 import type { CurveKeys } from './curve/curve-keys.ts';
 import { createMechanism, type Mechanism } from './mechanism.ts';
 import type { ReadRoom } from './unfinished-message.ts';
