@@ -52,7 +52,8 @@ test.each<[ScrapeFlags, string, boolean | undefined]>([
   const plan = await planFromPlugins('default', [], { text: configOf(own) });
   const flagged = withScrapeFlags(plan, flags);
   const source = flagged.plugins.find(({ name }) => name === 'metrics-data-source');
-  expect((source?.config as HttpTlsParameters).insecureSkipVerify).toBe(skipped);
+  const config = source?.config as HttpTlsParameters | undefined;
+  expect(config?.insecureSkipVerify).toBe(skipped);
   expect(unverifiedSources(flagged)).toEqual(skipped === true ? ['metrics-data-source'] : []);
 });
 

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { PoolName } from '../../endpoints/discovery/kubernetes/pool/pool-sources.ts';
+import { fnvHash } from '../../framework/values/fnv-hash.ts';
 
 /** The most characters that Kubernetes allows in the name of an object. */
 const NAME_CHARS_MAX = 253;
@@ -13,8 +13,10 @@ const GROUP = '.llm-d.ai';
 export function leaseNameOf({ namespace, name }: Pick<PoolName, 'namespace' | 'name'>): string {
   const pool = `epp-${namespace}-${name}`;
   if (pool.length + GROUP.length <= NAME_CHARS_MAX) return pool + GROUP;
-  const hash = createHash('sha256').update(`${namespace}/${name}`).digest('hex');
+  const hash = hexOf(fnvHash(pool)) + hexOf(fnvHash([...pool].reverse().join('')));
   const begins = pool.slice(0, NAME_CHARS_MAX - GROUP.length - HASH_CHARS - 1);
   // A part of the name that a dot ends may end neither in a dot nor in a dash.
-  return `${begins.replace(/[-.]+$/, '')}-${hash.slice(0, HASH_CHARS)}${GROUP}`;
+  return `${begins.replace(/[-.]+$/, '')}-${hash}${GROUP}`;
 }
+
+const hexOf = (hash: number): string => hash.toString(16).padStart(HASH_CHARS / 2, '0');
