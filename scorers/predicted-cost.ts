@@ -12,6 +12,7 @@ import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts'
 import type { InferenceRequest } from '../src/framework/request.ts';
 import type { Millis } from '../src/framework/runtime.ts';
 import type { ScoreTerms } from '../src/framework/scheduling.ts';
+import { numberList } from '../src/framework/values/number-list.ts';
 import { computeCost, emptyBreakdown } from './predicted-cost/compute-cost.ts';
 import { CopyAccounts } from './predicted-cost/copy-accounts.ts';
 import { copyOffer } from './predicted-cost/copy-offer.ts';
@@ -135,8 +136,7 @@ function scoresOf(
   copies: CopyAccounts,
 ): readonly number[] {
   // It has its full length at once: a list that grows is copied each time it is full.
-  const costs: number[] = [];
-  costs.length = endpoints.length;
+  const costs = numberList(endpoints.length);
   const bestAt = readCosts(endpoints, cycle, costs);
   const copy = bestAt < 0 ? undefined : copyOffer(cycle, { costs, bestAt }, copies);
   cycle.copy = copy;

@@ -11,6 +11,7 @@ import {
   type Totals,
   type WeightedScorer,
 } from '../../framework/scheduling.ts';
+import { numberList } from '../../framework/values/number-list.ts';
 import { PluginFaults } from '../faults/plugin-faults.ts';
 import {
   clampedScore,
@@ -169,8 +170,7 @@ function zeros(count: number): Float64Array {
 
 /** The first `count` of them, in a list that is made at once as long as it will be. */
 function listOf(numbers: Float64Array, count: number): readonly number[] {
-  const list: number[] = [];
-  list.length = count;
+  const list = numberList(count);
   for (let at = 0; at < count; at++) list[at] = numbers[at] as number;
   return list;
 }
