@@ -205,19 +205,19 @@ describe('an endpoint', () => {
 });
 
 it('[V550] a picker that returns the body and not the headers is a 502: else no time limit would run', async () => {
-  except((input) => input.request_headers !== undefined);
   await start();
+  except((input) => input.request_headers !== undefined);
   expect((await post()).status).toBe(502);
   expect(endpoint.visits).toBe(0);
 });
 
 it('[V551] a picker that returns more of a body after its end is a 502', async () => {
+  await start();
   const end = { response: { body_mutation: { streamed_response: { end_of_stream: true } } } };
   picker.script((input, stream) => {
     if (input.request_body?.end_of_stream !== true) pickOf(endpoint.address)(input, stream);
     else for (let n = 0; n < 2; n++) stream.write({ request_body: end });
   });
-  await start();
   expect((await post()).status).toBe(502);
 });
 
