@@ -87,7 +87,7 @@ async function checkModule(
   const runtime = createRealRuntime({ seed: 0 });
   const { scheduler: planned, plugins } = plan;
   if (planned === undefined) throw new Error(`the plan lacks the scheduler ${type}`);
-  // Those that provide what the scheduler needs: the plan has no others.
+  // The plan has only sources that provide what the scheduler needs.
   const producers = plugins.filter((each) => each.kind === 'source');
   const open = moduleSessionOpener({ scheduler: planned, producers }, runtime);
   return checkScheduler(open, { isModule: true });

@@ -175,7 +175,7 @@ function planScheduler(
     issues.push({ path: 'scheduler.type', message });
     return undefined;
   }
-  // One in another process has this field among its own parameters.
+  // A scheduler in another process has maxNumOfEndpoints among its own parameters.
   if (type === REMOTE_TYPE) {
     const read = parseOrReport(definition.config, fields, 'scheduler', issues);
     return read && { definition, config: read.parsed };
