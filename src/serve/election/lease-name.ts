@@ -13,7 +13,7 @@ const GROUP = '.llm-d.ai';
 export function leaseNameOf({ namespace, name }: Pick<PoolName, 'namespace' | 'name'>): string {
   const pool = `epp-${namespace}-${name}`;
   if (pool.length + GROUP.length <= NAME_CHARS_MAX) return pool + GROUP;
-  const hash = hexOf(fnvHash(pool)) + hexOf(fnvHash([...pool].reverse().join('')));
+  const hash = hexOf(fnvHash(pool)) + hexOf(fnvHash(`${name}/${namespace}`));
   const begins = pool.slice(0, NAME_CHARS_MAX - GROUP.length - HASH_CHARS - 1);
   // A part of the name that a dot ends may end neither in a dot nor in a dash.
   return `${begins.replace(/[-.]+$/, '')}-${hash}${GROUP}`;
