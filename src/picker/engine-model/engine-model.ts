@@ -58,7 +58,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   #unseenLog = 0;
   /** By slot, as of the last update: reading them must change nothing. */
   #stepTimes: StepTime[] = [];
-  /** Of endpoints that have not answered yet, as of then. It is read for each endpoint of a pick. */
+  /** The step time of endpoints that have not answered yet: a pick reads it for each of them. */
   #unseenStepTime: StepTime = PRIOR_STEP_TIME;
   /** One for all reads: a pick reads the step of each endpoint where something runs. */
   readonly #moment: Mutable<Moment> = { at: 0, load: NO_LOAD, engine: PRIOR_STEP_TIME };
