@@ -70,6 +70,7 @@ function decide(): void {
     heldBefore: undefined,
     crowdedOut: false,
     adoptionsAgo: 0,
+    changesAgo: 0,
     expected: undefined,
     lostRequests: 0,
     besideTrial: 0,

@@ -77,6 +77,7 @@ export function makeDecision(fields: Partial<DecisionEvent> = {}): DecisionEvent
     request: makeRequest(),
     options: {},
     adoptionsAgo: 0,
+    changesAgo: 0,
     expected: undefined,
     candidates: [],
     context: undefined,

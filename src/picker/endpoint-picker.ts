@@ -12,7 +12,7 @@ import type {
 } from '../framework/routing.ts';
 import type { Decision } from '../framework/scheduling.ts';
 import type { ConcurrencyLimit } from './capacity/concurrency-limit.ts';
-import { ActiveCores, type Challenger, type KeptCore } from './cores/active-cores.ts';
+import { ActiveCores, type Challenger, type KeptCores } from './cores/active-cores.ts';
 import { preparing } from './cores/preparing.ts';
 import {
   createSchedulingCore,
@@ -134,8 +134,8 @@ export class EndpointPicker implements Router, BookingRouter {
     });
   }
 
-  /** Keeps the core in charge for requests that it still decides after the next `adopt`. */
-  keepCore(): KeptCore {
+  /** Keeps what decides now for requests that it still decides after the next change. */
+  keepCores(): KeptCores {
     return this.#cores.keep();
   }
 
@@ -146,14 +146,15 @@ export class EndpointPicker implements Router, BookingRouter {
    * does.
    */
   challenge(plan: PickerPlan, challenger: Challenger): void {
-    this.#cores.challenge(this.#createCore(plan, this.#cores.core), challenger);
-    this.#parts.journal.challenged(plan, challenger.name, this.clock.now());
+    const core = this.#createCore(plan, this.#cores.core);
+    const undecided = this.#cores.challenge(core, challenger);
+    this.#parts.journal.challenged(plan, challenger.name, this.clock.now(), undecided);
   }
 
   withdraw(): void {
     if (this.#cores.challenger === undefined) return;
-    this.#cores.withdraw();
-    this.#parts.journal.withdrawn(this.clock.now());
+    const undecided = this.#cores.withdraw();
+    this.#parts.journal.withdrawn(this.clock.now(), undecided);
   }
 
   /** What flows have got, and what they have waiting. */

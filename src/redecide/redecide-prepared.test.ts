@@ -2,10 +2,12 @@ import { expect, it } from 'vitest';
 import { makeRequest } from '../../test/makers.ts';
 import { BODY, gatedCores } from '../../test/support/gated-cores.ts';
 import { decidedOtherwise, redecideAll } from '../../test/support/redecided.ts';
+import type { InferenceRequest } from '../framework/request.ts';
 import type { CaptureRecord } from '../journal/capture/capture-record.ts';
 import { recordOf } from '../journal/capture/record-of.ts';
 import { startCapture } from '../journal/capture/start-capture.ts';
 import { PREPARATION_MS_MAX } from '../picker/cores/preparation.ts';
+import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import type { RunRedecision } from './redecide.ts';
 
@@ -26,10 +28,17 @@ function setUp() {
   /** Its client leaves before it is prepared: it has no record. */
   const leave = (id: string): void => void picker.prepare?.(makeRequest({ id }), BODY, () => {});
   let version = 0;
-  const adopt = (): void => {
+  const next = (): PickerPlan => {
     version += 1;
-    picker.adopt(gated(`v${version}`, version % 3));
+    return gated(`v${version}`, version % 3);
   };
+  const adopt = (): void => picker.adopt(next());
+  /** Another plan decides the requests whose id begins with c. */
+  const challenge = (): void => {
+    const takes = ({ id }: InferenceRequest): boolean => id.startsWith('c');
+    picker.challenge(next(), { name: 'canary', takes, onThrown: () => undefined });
+  };
+  const withdraw = (): void => picker.withdraw();
   const pass = (ms: number): void => {
     clock.setTimer(ms, () => undefined);
     while (clock.step(clock.now() + ms)) continue;
@@ -50,7 +59,8 @@ function setUp() {
     const decided = await redecideAll(captured, { catalogue, randomOf: seededRandom });
     return { decided, log: [...log] };
   };
-  return { ...cores, ask, leave, adopt, pass, records, again };
+  const changes = { adopt, challenge, withdraw };
+  return { ...cores, ...changes, ask, leave, pass, records, again };
 }
 
 const endpointsOf = (decided: readonly RunRedecision[]): readonly (readonly string[])[] =>
@@ -123,6 +133,56 @@ it('[G255] any order of requests, answers to plugins, and configurations is deci
     const late = captured.filter((each) => each.e === 'q' && (each.adoptionsAgo ?? 0) > 0);
     expect([seed, late.length > 20]).toEqual([seed, true]);
     const { decided } = await again(captured);
+    expect([seed, decidedOtherwise(decided)]).toEqual([seed, []]);
+  }
+});
+
+/** Which plans have decided, and whose plugins have seen what was sent. */
+const learned = (log: readonly string[]): readonly string[] =>
+  log.filter((line) => /^decided| routed/.test(line));
+
+it.each([
+  ['another challenges', ['challenge']],
+  ['nothing challenges any more', ['withdraw']],
+  ['another is adopted', ['adopt']],
+  ['several changes', ['withdraw', 'challenge', 'adopt', 'challenge']],
+] as const)(
+  '[G290] requests that a challenger and the configuration in charge had begun to prepare are decided again by these after %s',
+  async (_what, changes) => {
+    const world = setUp();
+    const { ask, letOne, records, again, log } = world;
+    world.challenge();
+    for (const id of ['c1', 'a1']) ask(id);
+    for (const change of changes) world[change]();
+    for (const id of ['c2', 'a2']) ask(id);
+    for (let n = 0; n < 4; n++) letOne();
+    const live = learned(log);
+    expect(live.slice(0, 2)).toEqual(['decided by 1 with v1', 'v1 routed']);
+    const { decided, log: redone } = await again(records());
+    expect(learned(redone)).toEqual(live);
+    expect(decidedOtherwise(decided)).toEqual([]);
+  },
+);
+
+it('[G290] any order of requests, answers to plugins, challenges and configurations is decided again exactly', async () => {
+  for (const seed of [1, 2, 3, 4, 5]) {
+    const { ask, adopt, challenge, withdraw, letOne, pass, records, again, log } = setUp();
+    const random = seededRandom(seed);
+    for (let n = 0; n < 300; n++) {
+      pass(1);
+      const drawn = random.next();
+      if (drawn < 0.43) ask(`${random.next() < 0.5 ? 'c' : 'a'}${n}`);
+      else if (drawn < 0.86) letOne();
+      else if (drawn < 0.92) challenge();
+      else if (drawn < 0.96) withdraw();
+      else adopt();
+    }
+    const live = learned(log);
+    const captured = records();
+    const late = captured.filter((each) => each.e === 'q' && (each.changesAgo ?? 0) > 0);
+    expect([seed, late.length > 20]).toEqual([seed, true]);
+    const { decided, log: redone } = await again(captured);
+    expect([seed, learned(redone)]).toEqual([seed, live]);
     expect([seed, decidedOtherwise(decided)]).toEqual([seed, []]);
   }
 });

@@ -58,7 +58,7 @@ export class Redecider {
   readonly #planOf: (captured: unknown) => PickerPlan;
   /** Whether it decides by the capture's own configurations. */
   readonly #isOwn: boolean;
-  readonly #earlier = new EarlierCores();
+  readonly #earlier: EarlierCores;
   readonly #shadow: RepeatedShadow;
   #inCharge: InCharge;
   /** The first failure of a plugin. */
@@ -88,6 +88,7 @@ export class Redecider {
         this.#fault ??= fault;
       },
     });
+    this.#earlier = new EarlierCores(this.#picker);
     this.#shadow = new RepeatedShadow({
       picker: this.#picker,
       planOf: this.#planOf,
@@ -145,13 +146,10 @@ export class Redecider {
         this.#clock.runEvent(record.t, () => this.#open.apply(record));
         return undefined;
       case 'adopt':
-        this.#adopt(record);
-        return undefined;
       case 'challenge':
-        if (this.#isOwn) this.#clock.setUp(record.t, () => this.#shadow.begin(record));
-        return undefined;
       case 'withdraw':
-        this.#clock.setUp(record.t, () => this.#shadow.end());
+        // A given configuration stays, and nothing decides beside it.
+        if (this.#isOwn) this.#change(record);
         return undefined;
       case 'gap':
         return undefined;
@@ -173,17 +171,20 @@ export class Redecider {
     return this.#picker.replacement();
   }
 
-  /** Follows the capture's own configuration; a given one stays. */
-  #adopt({ t, config, undecided = 0 }: Extract<CaptureRecord, { e: 'adopt' }>): void {
-    if (!this.#isOwn) return;
+  /** Follows the capture's own configurations. */
+  #change(record: Extract<CaptureRecord, { e: 'adopt' | 'challenge' | 'withdraw' }>): void {
+    this.#earlier.change(record, { inCharge: this.#inCharge, shadow: this.#shadow.running });
+    this.#clock.setUp(record.t, () => {
+      if (record.e === 'challenge') return this.#shadow.begin(record);
+      this.#shadow.end();
+      if (record.e === 'adopt') this.#adopt(record.config);
+    });
+  }
+
+  #adopt(config: unknown): void {
     const plan = this.#planOf(config);
     this.#noteUncaptured(plan);
-    const kept = undecided > 0 ? this.#picker.keepCore() : undefined;
-    this.#earlier.adopted(t, kept && { core: kept, plan: this.#inCharge, undecided });
-    this.#clock.setUp(t, () => {
-      this.#shadow.end();
-      this.#picker.adopt(plan);
-    });
+    this.#picker.adopt(plan);
     this.#inCharge = inChargeBy(plan);
   }
 
@@ -226,8 +227,9 @@ export class Redecider {
     const { n, r, d: was } = record;
     const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
     const earlier = this.#earlier.assign(record, request);
-    const shadow = this.#isOwn ? this.#shadow.assign(record, request) : undefined;
-    const { predicts } = shadow ?? earlier ?? this.#inCharge;
+    const current = this.#isOwn ? this.#shadow.assign(record, request) : undefined;
+    const shadow = earlier === undefined ? current : earlier.shadow;
+    const { predicts } = shadow ?? earlier?.inCharge ?? this.#inCharge;
     const isTaken = this.#isOwn && shadow === undefined;
     if (isTaken && this.#takeDecision(record, { request, remade, purpose })) return;
     const cycle = this.#picker.decideOnly(request, optionsOf(record), purpose);

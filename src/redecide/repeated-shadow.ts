@@ -5,7 +5,7 @@ import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { DecidedRecord } from './captured-inputs.ts';
 import { uncapturedBy } from './captured-plan.ts';
-import { type InCharge, inChargeBy } from './earlier-cores.ts';
+import { type InCharge, inChargeBy, type RunningShadow } from './earlier-cores.ts';
 
 export interface RepeatedShadowOptions {
   readonly picker: Pick<EndpointPicker, 'challenge' | 'withdraw'>;
@@ -21,7 +21,7 @@ export interface RepeatedShadowOptions {
  */
 export class RepeatedShadow {
   readonly #options: RepeatedShadowOptions;
-  #running: { readonly name: string; readonly plan: InCharge } | undefined;
+  #running: RunningShadow | undefined;
   /** Whether a record has said which shadow decides: captures of earlier builds have no such one. */
   #isKnown = false;
   /** The request that it decides now. */
@@ -29,6 +29,10 @@ export class RepeatedShadow {
 
   constructor(options: RepeatedShadowOptions) {
     this.#options = options;
+  }
+
+  get running(): RunningShadow | undefined {
+    return this.#running;
   }
 
   /**

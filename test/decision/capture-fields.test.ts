@@ -41,6 +41,7 @@ const EVERY_FIELD: Required<Omit<DecidedRecord, 'r'>> = {
   held: HELD,
   crowdedOut: true,
   adoptionsAgo: 1,
+  changesAgo: 3,
   expected: [96, 32, 400],
   d: { endpoint: 'a', score: 0.5, prefill: 'b', by: 'canary' },
 };
@@ -78,6 +79,7 @@ function captured(): CaptureRecord {
     heldBefore: HELD,
     crowdedOut: true,
     adoptionsAgo: 1,
+    changesAgo: 3,
     expected: { cachedTokens: 96, prefillCachedTokens: 32, estimatedOutputTokens: 400 },
     decision: EVERY_FIELD.d,
   });

@@ -55,6 +55,7 @@ function decided(
     heldBefore: held,
     crowdedOut,
     adoptionsAgo,
+    changesAgo: 2 * adoptionsAgo,
     expected,
     decision,
   };
@@ -132,7 +133,8 @@ describe('lines of a capture', () => {
       { ...fields, rewrite, prompt, fairnessId: 'tenant' },
       { redacted, options, decision, adoptionsAgo: 2 },
     );
-    expect(record).toMatchObject({ adoptionsAgo: 2, subset: options.subset, d: decision });
+    const since = { adoptionsAgo: 2, changesAgo: 4 };
+    expect(record).toMatchObject({ ...since, subset: options.subset, d: decision });
     const expected = {
       cachedTokens: 128,
       prefillCachedTokens: 0,

@@ -21,6 +21,7 @@ export interface Decided {
   readonly heldBefore: readonly HeldSum[] | undefined;
   readonly crowdedOut: boolean;
   readonly adoptionsAgo: number;
+  readonly changesAgo: number;
   readonly expected: Expectation | undefined;
   readonly decision: CapturedDecision;
 }
@@ -45,6 +46,7 @@ const KEYS = {
   held: utf8(',"held":'),
   crowdedOut: utf8(',"crowdedOut":true'),
   adoptionsAgo: utf8(',"adoptionsAgo":'),
+  changesAgo: utf8(',"changesAgo":'),
   expected: utf8(',"expected":'),
   endpoint: utf8(',"d":{"endpoint":'),
   error: utf8(',"d":{"error":'),
@@ -92,7 +94,7 @@ export class CaptureLines {
   }
 
   decided(t: Millis, n: number, decided: Decided): void {
-    const { request, redacted, options, heldBefore, decision } = decided;
+    const { request, redacted, options, heldBefore, adoptionsAgo, changesAgo, decision } = decided;
     const bytes = this.#bytes;
     this.#begin(KEYS.q, t, n);
     this.#requests.write(request, redacted);
@@ -109,7 +111,8 @@ export class CaptureLines {
       bytes.json(heldBefore);
     }
     if (decided.crowdedOut) bytes.raw(KEYS.crowdedOut);
-    if (decided.adoptionsAgo > 0) bytes.numberField(KEYS.adoptionsAgo, decided.adoptionsAgo);
+    if (adoptionsAgo > 0) bytes.numberField(KEYS.adoptionsAgo, adoptionsAgo);
+    if (changesAgo !== adoptionsAgo) bytes.numberField(KEYS.changesAgo, changesAgo);
     if (decided.expected !== undefined) {
       const { cachedTokens, prefillCachedTokens, estimatedOutputTokens = null } = decided.expected;
       bytes.raw(KEYS.expected);

@@ -88,6 +88,12 @@ export function decisionOf({ primary, prefill, decidedBy }: Decision): CapturedP
   return { endpoint: target.endpoint.id, score: target.score, prefill: prefill?.id, by: decidedBy };
 }
 
+/**
+ * Requests that what decided before a record, with its challenger, still prepared then; left out
+ * for none. In `challenge` and `withdraw` since `changesAgo` is written.
+ */
+type Undecided = number | undefined;
+
 /** `t`: milliseconds of the picker's clock, which stands still during one input. */
 export type CaptureRecord =
   | {
@@ -131,6 +137,11 @@ export type CaptureRecord =
        * to prepare the request; left out for the one in charge.
        */
       readonly adoptionsAgo?: number | undefined;
+      /**
+       * What decided before so many `adopt`, `challenge` and `withdraw`, for the same reason; left
+       * out where these are as many as `adoptionsAgo`.
+       */
+      readonly changesAgo?: number | undefined;
       /** What a challenger, which is in no capture, expected of what it decided. */
       readonly expected?: CapturedExpectation | undefined;
       readonly d: CapturedDecision;
@@ -158,8 +169,7 @@ export type CaptureRecord =
       readonly e: 'adopt';
       readonly t: number;
       readonly config: unknown;
-      /** Requests that the configuration before still prepared then; left out for none. */
-      readonly undecided?: number | undefined;
+      readonly undecided?: Undecided;
     }
   /**
    * From here on another configuration decides beside the one in charge: what has its name as `by`.
@@ -169,9 +179,10 @@ export type CaptureRecord =
       readonly t: number;
       readonly name: string;
       readonly config: unknown;
+      readonly undecided?: Undecided;
     }
   /** The challenger decides no more. */
-  | { readonly e: 'withdraw'; readonly t: number }
+  | { readonly e: 'withdraw'; readonly t: number; readonly undecided?: Undecided }
   /** This many records are missing: they came too fast, or writing failed. */
   | { readonly e: 'gap'; readonly records: number };
 

@@ -102,6 +102,7 @@ export class CaptureRecorder implements JournalSubscriber {
     heldBefore,
     crowdedOut,
     adoptionsAgo,
+    changesAgo,
     expected,
     decision,
     error,
@@ -111,8 +112,9 @@ export class CaptureRecorder implements JournalSubscriber {
     const captured = error === undefined ? this.#captured(decision) : refusalOf(error, refusedBy);
     if (captured === undefined) return;
     const redacted = this.#redact(request);
-    const asked = { request, redacted, options, heldBefore, crowdedOut, adoptionsAgo, expected };
-    this.#lines.decided(at, number, { ...asked, decision: captured });
+    const asked = { request, redacted, options, heldBefore, crowdedOut, expected };
+    const since = { adoptionsAgo, changesAgo };
+    this.#lines.decided(at, number, { ...asked, ...since, decision: captured });
   }
 
   onFirstToken({ number }: Routed, at: Millis): void {
@@ -149,19 +151,19 @@ export class CaptureRecorder implements JournalSubscriber {
     this.#usePlan(plan);
     // Its plugins begin with the pool as it is now.
     this.#writeSamples();
-    const waiting = undecided > 0 ? { undecided } : {};
-    this.#write({ e: 'adopt', t: at, config: this.#config, ...waiting });
+    this.#write({ e: 'adopt', t: at, config: this.#config, ...countOf(undecided) });
   }
 
-  onChallenged(plan: PickerPlan, name: string, at: Millis): void {
+  onChallenged(plan: PickerPlan, name: string, at: Millis, undecided: number): void {
     this.#challenger = { name, writesScores: !hashesPrompts(plan) };
     // Its plugins begin with the pool as it is now.
     this.#writeSamples();
-    this.#write({ e: 'challenge', t: at, name, config: plan.effective });
+    const config = plan.effective;
+    this.#write({ e: 'challenge', t: at, name, config, ...countOf(undecided) });
   }
 
-  onWithdrawn(at: Millis): void {
-    this.#write({ e: 'withdraw', t: at });
+  onWithdrawn(at: Millis, undecided: number): void {
+    this.#write({ e: 'withdraw', t: at, ...countOf(undecided) });
   }
 
   onEndpointAdded(endpoint: Endpoint): void {
@@ -212,6 +214,10 @@ export class CaptureRecorder implements JournalSubscriber {
     for (const endpoint of this.#samples.values()) this.#lines.sampled(endpoint);
     this.#samples.clear();
   }
+}
+
+function countOf(undecided: number): { readonly undecided?: number } {
+  return undecided > 0 ? { undecided } : {};
 }
 
 function hashesPrompts({ plugins, scheduler }: PickerPlan): boolean {

@@ -31,6 +31,8 @@ export interface Generation {
   readonly challenger: Challenger | undefined;
   /** How many plans were adopted before it. */
   readonly adoptions: number;
+  /** How often what decides had changed before it: a plan was adopted, or challenged, or no more. */
+  readonly changes: number;
   readonly requestObservers: RequestObservers;
   /** The observers of requests that another replica has decided; the journal is none of them. */
   readonly elsewhereObservers: RequestObservers;
@@ -43,10 +45,10 @@ interface ActiveGeneration extends Generation {
   preparing: number;
 }
 
-/** A core that is kept, as one that prepares, while others are put in charge. */
-export interface KeptCore {
-  /** It decides this request. */
-  decides(request: InferenceRequest): void;
+/** What decides now, kept as cores that prepare while others take over. */
+export interface KeptCores {
+  /** The core in charge decides this request, or its challenger. */
+  decides(request: InferenceRequest, by: 'core in charge' | 'challenger'): void;
   release(): void;
 }
 
@@ -72,6 +74,7 @@ export class ActiveCores {
   #inCharge: ActiveGeneration;
   #challenging: ActiveGeneration | undefined;
   #adoptions = 0;
+  #changes = 0;
 
   constructor(first: SchedulingCore, options: ActiveCoresOptions) {
     this.#options = options;
@@ -124,6 +127,11 @@ export class ActiveCores {
     return this.#adoptions - adoptions;
   }
 
+  /** How often what decides has changed after this generation: 0 while it decides. */
+  changesSince({ changes }: Generation): number {
+    return this.#changes - changes;
+  }
+
   /** Prepares with the core that decides now. `begin` returns whether to wait. */
   prepare(
     request: InferenceRequest,
@@ -146,29 +154,27 @@ export class ActiveCores {
     return true;
   }
 
-  /** Keeps the core in charge: a replay knows later which requests it has prepared. */
-  keep(): KeptCore {
-    const generation = this.#inCharge;
-    generation.preparing += 1;
+  /** Keeps what decides now: a replay knows later which requests it has prepared. */
+  keep(): KeptCores {
+    const [inCharge, challenging = inCharge] = [this.#inCharge, this.#challenging];
+    const kept = [inCharge, challenging];
+    for (const each of kept) each.preparing += 1;
     return {
-      decides: (request) => void this.#preparedBy.set(request, generation),
+      decides: (request, by) =>
+        void this.#preparedBy.set(request, by === 'challenger' ? challenging : inCharge),
       release: () => {
-        generation.preparing -= 1;
+        for (const each of kept) each.preparing -= 1;
         this.#retire();
       },
     };
   }
 
   /**
-   * Puts another core in charge. The challenger of the previous one is withdrawn. Returns how many
-   * requests these two still prepare, and decide.
+   * Puts another core in charge. The challenger of the previous one is withdrawn. As `challenge` and
+   * `withdraw`, it returns how many requests are still prepared, and decided, by what decided before.
    */
   putInCharge(next: SchedulingCore): number {
-    this.withdraw();
-    const undecided = this.#active.reduce(
-      (sum, each) => sum + (this.adoptionsSince(each) === 0 ? each.preparing : 0),
-      0,
-    );
+    const undecided = this.#beginChange();
     this.#adoptions += 1;
     const known = new Set(this.core.observers);
     this.#inCharge = this.#activate(next);
@@ -178,24 +184,34 @@ export class ActiveCores {
   }
 
   /** Lets a core decide what the challenger takes. Both cores observe all requests. */
-  challenge(core: SchedulingCore, challenger: Challenger): void {
-    this.withdraw();
+  challenge(core: SchedulingCore, challenger: Challenger): number {
+    const undecided = this.#beginChange();
     const known = new Set(this.core.observers);
     this.#challenging = this.#activate(core, { beside: this.core, challenger });
     this.#inCharge = this.#activate(this.core, { beside: core });
     this.#observeEndpoints(core, known);
     this.#retire();
+    return undecided;
   }
 
-  withdraw(): void {
-    if (this.#challenging === undefined) return;
-    this.#challenging = undefined;
+  /** To be called only while there is a challenger. */
+  withdraw(): number {
+    const undecided = this.#beginChange();
     this.#inCharge = this.#activate(this.core);
     this.#retire();
+    return undecided;
   }
 
   stop(): void {
     for (const part of partsOf(this.#active)) this.#stop(part);
+  }
+
+  /** Ends the challenge. Returns how many requests what decided until now still prepares. */
+  #beginChange(): number {
+    const undecided = this.#inCharge.preparing + (this.#challenging?.preparing ?? 0);
+    this.#challenging = undefined;
+    this.#changes += 1;
+    return undecided;
   }
 
   #current(request: InferenceRequest): ActiveGeneration {
@@ -220,6 +236,7 @@ export class ActiveCores {
       core,
       challenger,
       adoptions: this.#adoptions,
+      changes: this.#changes,
       requestObservers: new RequestObservers(subscribers, plugins, faults),
       elsewhereObservers: new RequestObservers([], [...plugins, ...elsewhereObservers], faults),
       responseHeaderPlugins: core.observers.filter((part) => part.responseHeaders !== undefined),

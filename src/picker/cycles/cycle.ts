@@ -16,6 +16,7 @@ export interface Cycle extends DecisionEvent {
   options: RouteOptions;
   readonly generation: Generation;
   adoptionsAgo: number;
+  changesAgo: number;
   expected: Expectation | undefined;
   /** When its scheduler was asked; undefined without a stopwatch or without a candidate. */
   startedAt: Millis | undefined;
@@ -53,6 +54,7 @@ export function newCycle({ at, request, options, generation, all, candidates }: 
     candidates,
     generation,
     adoptionsAgo: 0,
+    changesAgo: 0,
     expected: undefined,
     context,
     startedAt: undefined,

@@ -202,6 +202,7 @@ export class Cycles {
   #publish(cycle: Cycle): void {
     const { journal, loads, cores } = this.#options;
     cycle.adoptionsAgo = cores().adoptionsSince(cycle.generation);
+    cycle.changesAgo = cores().changesSince(cycle.generation);
     cycle.heldBefore = loads.snapshot(cycle.request);
     cycle.number = this.#decisions++;
     journal.decided(cycle);

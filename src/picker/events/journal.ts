@@ -33,6 +33,8 @@ export interface DecisionEvent {
    * begun to prepare the request.
    */
   readonly adoptionsAgo: number;
+  /** How often what decides has changed since, with the beginnings and ends of challenges. */
+  readonly changesAgo: number;
   /** What a challenger expects of what it decides; undefined where the core in charge decides. */
   readonly expected: Expectation | undefined;
   /** The endpoints that the request could go to, before any filter. */
@@ -103,14 +105,17 @@ export interface JournalSubscriber extends RequestObserver, EndpointObserver {
   /** A numbered timer fires: see `EventClock`. */
   onTimer?(timer: number, at: Millis): void;
   /**
-   * Another configuration decides from now on, but for `undecided` requests that the one before has
-   * begun to prepare.
+   * Another configuration decides from now on, but for `undecided` requests that the one before, or
+   * its challenger, has begun to prepare.
    */
   onAdopted?(plan: PickerPlan, at: Millis, undecided: number): void;
-  /** Another configuration decides some requests from now on; `decidedBy` has its name. */
-  onChallenged?(plan: PickerPlan, name: string, at: Millis): void;
+  /**
+   * Another configuration decides some requests from now on; `decidedBy` has its name. `undecided`
+   * counts as for `onAdopted`.
+   */
+  onChallenged?(plan: PickerPlan, name: string, at: Millis, undecided: number): void;
   /** It decides no more. Where a configuration is adopted, `onAdopted` alone says so. */
-  onWithdrawn?(at: Millis): void;
+  onWithdrawn?(at: Millis, undecided: number): void;
 }
 
 /**
@@ -158,12 +163,14 @@ export class Journal {
     this.#publish('onAdopted', (subscriber) => subscriber.onAdopted?.(plan, at, undecided));
   }
 
-  challenged(plan: PickerPlan, name: string, at: Millis): void {
-    this.#publish('onChallenged', (subscriber) => subscriber.onChallenged?.(plan, name, at));
+  challenged(plan: PickerPlan, name: string, at: Millis, undecided: number): void {
+    this.#publish('onChallenged', (subscriber) =>
+      subscriber.onChallenged?.(plan, name, at, undecided),
+    );
   }
 
-  withdrawn(at: Millis): void {
-    this.#publish('onWithdrawn', (subscriber) => subscriber.onWithdrawn?.(at));
+  withdrawn(at: Millis, undecided: number): void {
+    this.#publish('onWithdrawn', (subscriber) => subscriber.onWithdrawn?.(at, undecided));
   }
 
   #publish(call: string, to: (subscriber: JournalSubscriber) => void): void {
