@@ -2,7 +2,6 @@ import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
 import { type Candidates, type Declined, NO_OPINION } from '../framework/replacement.ts';
 import { NEWER_SERVER_HEADERS } from '../framework/routing.ts';
 import type { Decision, ScoredEndpoint } from '../framework/scheduling.ts';
-import { disaggregationHeaders } from '../plugins/profile-handlers/disaggregation.ts';
 import type { DecisionMessage } from './messages.ts';
 
 /** A valid decision, with ids, as slots may be reused before it is applied. */
@@ -60,8 +59,7 @@ export function checkDecision(
   const characters = headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
   const many = headers.length > HEADERS_MAX || characters > HEADERS_CHARACTERS_MAX;
   if (many || !headers.every(isValidHeader)) return { declined: 'bad-header' };
-  const elsewhere = prefill === targets[0]?.id ? undefined : prefill;
-  return { refuse: false, targets, prefill: elsewhere, headers: new Map(headers) };
+  return { refuse: false, targets, prefill, headers: new Map(headers) };
 }
 
 function isValidHeader([name, value]: readonly [name: string, value: string]): boolean {
@@ -93,14 +91,13 @@ export function toDecision(
   if (left.length === 0 || (prefill !== undefined && prefillAt === undefined)) {
     return { declined: 'endpoint-gone' };
   }
-  const stages = disaggregationHeaders({ prefill: prefillAt, encoders: [] });
   const best = left.slice(0, targetsMax);
   const primary = { kind: 'picked', profile: PROFILE, targets: best } as const;
   return {
     primary,
     profiles: [primary],
     prefill: prefillAt,
-    headers: new Map([...headers, ...stages]),
+    headers,
     decidedBy,
     ...(best.length < left.length && { named: left }),
   };

@@ -8,6 +8,7 @@ import type {
 } from '../../framework/scheduling.ts';
 import type { PluginFaults } from '../faults/plugin-faults.ts';
 import { faultOfHeaders } from './checked-results.ts';
+import { stageHeaders } from './stage-headers.ts';
 
 export interface ReplacedScheduler extends Scheduler {
   /** Requests that the replacement has decided. */
@@ -68,19 +69,34 @@ function attempt(
     if ('declined' in answer) return { declined: String(answer.declined) };
     const fault = faultOf(answer, endpoints);
     if (fault !== undefined) return { declined: fault };
-    const name = replacement.status?.().name ?? 'module';
-    const { primary } = answer;
-    if (primary.kind === 'picked') {
-      const { targets } = primary;
-      if (targets.length <= targetsMax) return { decidedBy: name, ...answer };
-      const sent = { ...primary, targets: targets.slice(0, targetsMax) };
-      return { decidedBy: name, ...answer, primary: sent, named: targets };
-    }
-    return { decidedBy: name, ...answer, primary: { ...primary, refusedBy: name } };
+    return usedOf(answer, replacement.status?.().name ?? 'module', targetsMax);
   } catch (error) {
     faults.report(replacement, 'schedule', error);
     return { declined: 'threw' };
   }
+}
+
+/** What is done of a valid answer of the replacement of this name. */
+function usedOf(answer: Decision, name: string, targetsMax: number): Decision {
+  const { primary } = answer;
+  const decision = { decidedBy: name, ...answer };
+  if (primary.kind !== 'picked') {
+    return { ...decision, primary: { ...primary, refusedBy: name } };
+  }
+  const staged = withStages(decision, primary.targets[0]?.endpoint);
+  const { targets } = primary;
+  if (targets.length <= targetsMax) return staged;
+  const sent = { ...primary, targets: targets.slice(0, targetsMax) };
+  return { ...staged, primary: sent, named: targets };
+}
+
+/** With the headers that lead to the endpoints of other stages. One that also decodes is none. */
+function withStages(decision: Decision, decoder: Endpoint | undefined): Decision {
+  const { prefill: named, encoders = [], headers } = decision;
+  if (named === undefined && encoders.length === 0) return decision;
+  const prefill = named === decoder ? undefined : named;
+  const added = stageHeaders({ prefill, encoders });
+  return { ...decision, prefill, headers: new Map([...headers, ...added]) };
 }
 
 function faultOf(

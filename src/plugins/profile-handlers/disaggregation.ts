@@ -1,7 +1,6 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ConfigError, type ConfigIssue, invariant } from '../../framework/error.ts';
 import type { HandlerNames, HandlerParts } from '../../framework/plugin.ts';
-import { ENCODE_HEADER, PREFILL_HEADER } from '../../framework/routing.ts';
 import type {
   Decider,
   ProfileHandler,
@@ -9,6 +8,7 @@ import type {
   SchedulingContext,
   SchedulingProfile,
 } from '../../framework/scheduling.ts';
+import { stageHeaders } from '../../picker/scheduling/stage-headers.ts';
 
 type Stage = 'decode' | 'prefill' | 'encode';
 
@@ -84,7 +84,7 @@ function byStages(
       const decider = deciders.get(config.deciders.prefill ?? '');
       const prefill = keptPrefill(primary, resultOf(done, 'prefill'), { decider, context });
       const stages = { prefill, encoders: picksOf(resultOf(done, 'encode')) };
-      return { primary, headers: disaggregationHeaders(stages), ...stages, profiles: done };
+      return { primary, headers: stageHeaders(stages), ...stages, profiles: done };
     },
   };
 }
@@ -222,20 +222,4 @@ export function disaggregationFaults(
     issues.push({ path: 'deciders.prefill', message });
   }
   return issues;
-}
-
-/** Headers that name the endpoints of the other stages for the decoding server's sidecar. */
-export function disaggregationHeaders({
-  prefill,
-  encoders,
-}: {
-  readonly prefill: Endpoint | undefined;
-  readonly encoders: readonly Endpoint[];
-}): ReadonlyMap<string, string> {
-  const headers = new Map<string, string>();
-  if (prefill !== undefined) headers.set(PREFILL_HEADER, prefill.address);
-  if (encoders.length > 0) {
-    headers.set(ENCODE_HEADER, encoders.map(({ address }) => address).join(','));
-  }
-  return headers;
 }

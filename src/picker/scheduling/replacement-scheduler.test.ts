@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { makeRequest } from '../../../test/makers.ts';
+import { faultyPicker, profileOf } from '../../../test/support/plugins/faulty-plugins.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Decision } from '../../framework/scheduling.ts';
+
+const CONFIG = `${profileOf('queue-scorer')}scheduler: { type: test-scheduler }\n`;
+
+type Answer = (endpoints: readonly Endpoint[]) => Partial<Decision>;
+
+/** A picker whose module's scheduler picks the first endpoint, and answers what else is given. */
+function pickerOf(answer: Answer) {
+  const schedule = (endpoints: readonly Endpoint[]): Decision => {
+    const targets = endpoints.slice(0, 1).map((endpoint) => ({ endpoint, score: 1 }));
+    const primary = { kind: 'picked', profile: 'mine', targets } as const;
+    return { primary, profiles: [primary], headers: new Map(), ...answer(endpoints) };
+  };
+  return faultyPicker(CONFIG, { scheduler: { schedule } });
+}
+
+describe('the decision of a scheduler in a module', () => {
+  it('[G294] leads the sidecar to the endpoints of other stages, beside its own headers', () => {
+    const picker = pickerOf(([, prefill, ...encoders]) => ({
+      prefill,
+      encoders,
+      headers: new Map([['x-tier', 'gold']]),
+    }));
+    expect([...picker.route(makeRequest()).headers]).toEqual([
+      ['x-tier', 'gold'],
+      ['x-prefiller-host-port', '10.0.0.1:80'],
+      ['x-encoder-hosts-ports', '10.0.0.2:80,10.0.0.3:80'],
+    ]);
+  });
+
+  it('[G294] has the prompt computed where it decodes if it names that endpoint for both', () => {
+    const routed = pickerOf(([prefill]) => ({ prefill })).route(makeRequest());
+    expect([...routed.headers]).toEqual([]);
+  });
+});
