@@ -42,6 +42,8 @@ export interface SchedulerStatus {
 
 /** The state of a scheduler in place of the profiles, with its counts. */
 export interface ReplacementReport extends Partial<SchedulerStatus> {
+  /** The name that it gives itself; the type of its plugin for one that gives none. */
+  readonly name: string;
   /** Requests that it has decided. */
   readonly decided: number;
   /** Requests that the profiles decided instead, by reason. */

@@ -100,7 +100,7 @@ it('[G260] a capture gives the same decisions again where a scheduler that is no
   const records = madeCapture('default', 2000, 4, { watch });
   const catalogue = withScheduler(false);
   const decided = await redecideAll(records, { ...REDECIDE_OPTIONS, catalogue });
-  const byScheduler = decided.filter(({ was }) => 'endpoint' in was && was.by === 'module');
+  const byScheduler = decided.filter(({ was }) => 'endpoint' in was && was.by === 'half');
   expect(byScheduler.length).toBeGreaterThan(900);
   expect(decidedOtherwise(decided)).toEqual([]);
 });

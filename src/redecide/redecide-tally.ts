@@ -55,7 +55,7 @@ export class RedecideTally {
 
   /** Adds the counts of a replacement in one run. */
   addReplacement({ name, declined }: ReplacementReport): void {
-    this.#scheduler = name ?? 'module';
+    this.#scheduler = name;
     for (const [reason, count] of declined) {
       this.#declined.set(reason, (this.#declined.get(reason) ?? 0) + count);
     }

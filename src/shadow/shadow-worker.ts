@@ -69,7 +69,7 @@ async function processBatch(batch: Uint8Array): Promise<void> {
 function sendReport(when: 'batch-done' | 'within-batch'): void {
   const replacement = redecider?.replacement();
   parentPort?.postMessage({
-    report: comparison.report(replacement && (replacement.name ?? 'module')),
+    report: comparison.report(replacement?.name),
     lines: lines.join(''),
     batchDone: when === 'batch-done',
   } satisfies ShadowMessage);

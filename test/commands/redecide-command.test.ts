@@ -219,7 +219,7 @@ describe('pointsman redecide', () => {
     expect(stderr).not.toContain('    at ');
   });
 
-  it('takes schedulers from modules, and counts separately what they decline', async () => {
+  it('[G295] takes schedulers from modules, by their types, and counts separately what they decline', async () => {
     const doc = readFileSync(join(root, 'docs/schedulers.md'), 'utf8');
     const code = /```ts\n(.*?)```/s.exec(doc)?.[1] ?? '';
     // In this folder, so that `pointsman` and `zod` are found.
@@ -236,7 +236,7 @@ describe('pointsman redecide', () => {
       const printed = await redecided(capture, '--config', config, '--plugin', path);
       expect(printed).toMatchObject({
         runs: 2,
-        scheduler: 'module',
+        scheduler: 'first-endpoint',
         decisions: 1.8 * REQUESTS,
         undecided: 0.2 * REQUESTS,
         declined: { 'no-endpoint': 0.2 * REQUESTS },

@@ -110,8 +110,7 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
   const cachedTokens = cachedTokensBy(matchKey);
   const gate = cacheGate(parts.instances, cachedTokens);
   const profiles = createScheduler(parts.handler, faults, { shed, gate });
-  const targetsMax = options.plan.scheduler?.targetsMax;
-  const replaced = replacement && replacedScheduler(replacement, profiles, { faults, targetsMax });
+  const replaced = replacedBy && replacedProfiles(replacedBy, profiles, options);
   const observers = [...parts.observers, ...(replacement === undefined ? [] : [replacement])];
   checkObservers(observers, options);
   return {
@@ -127,7 +126,7 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
     prefixSource: matchKey && prefixSourceOf(matchKey, options.plan),
     outputEstimate: options.plan.outputEstimate,
     prepare: prepareOf(parts, { ...options, replacement }),
-    replacement: () => replaced && reportOf(replaced, replacement),
+    replacement: () => replaced && replacedBy && reportOf(replaced, replacedBy),
   };
 }
 
@@ -209,11 +208,25 @@ function replacementOf({
   return { planned, scheduler };
 }
 
+function replacedProfiles(
+  { scheduler, planned }: Replacement,
+  profiles: Scheduler,
+  { faults, plan }: SchedulingCoreOptions,
+): ReplacedScheduler {
+  const { type } = planned.definition;
+  return replacedScheduler(scheduler, profiles, {
+    type,
+    faults,
+    targetsMax: plan.scheduler?.targetsMax,
+  });
+}
+
 function reportOf(
   { decided, declined }: ReplacedScheduler,
-  replacement: ReplacementScheduler | undefined,
+  { scheduler, planned }: Replacement,
 ): ReplacementReport {
-  return { ...replacement?.status?.(), decided, declined };
+  const { type } = planned.definition;
+  return { name: type, ...scheduler.status?.(), decided, declined };
 }
 
 function prepareOf(

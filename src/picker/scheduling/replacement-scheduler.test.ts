@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { makeRequest } from '../../../test/makers.ts';
+import { makeContext, makePool, makeRequest } from '../../../test/makers.ts';
 import { faultyPicker, profileOf } from '../../../test/support/plugins/faulty-plugins.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Declined } from '../../framework/replacement.ts';
 import type { Decision } from '../../framework/scheduling.ts';
+import { PluginFaults } from '../faults/plugin-faults.ts';
+import { replacedScheduler } from './replacement-scheduler.ts';
 
 const CONFIG = `${profileOf('queue-scorer')}scheduler: { type: test-scheduler }\n`;
 
@@ -35,5 +38,25 @@ describe('the decision of a scheduler in a module', () => {
   it('[G294] has the prompt computed where it decodes if it names that endpoint for both', () => {
     const routed = pickerOf(([prefill]) => ({ prefill })).route(makeRequest());
     expect([...routed.headers]).toEqual([]);
+  });
+
+  it('[G295] names its type in reports, and in decisions that it makes, refuses or declines', () => {
+    const endpoints = makePool([{}]);
+    const primary = { kind: 'exhausted', profile: 'p', candidates: 0 } as const;
+    const refusal = { primary, profiles: [], headers: new Map() };
+    const parts = { type: 'mine', faults: new PluginFaults() };
+    const decide = (answer: Decision | Declined): Decision => {
+      const scheduler = { schedule: () => answer };
+      const builtIn = { schedule: () => refusal };
+      return replacedScheduler(scheduler, builtIn, parts).schedule(endpoints, makeContext());
+    };
+    const targets = endpoints.map((endpoint) => ({ endpoint, score: 1 }));
+    const picked = { ...refusal, primary: { kind: 'picked', profile: 'p', targets } as const };
+    expect(decide(picked)).toMatchObject({ decidedBy: 'mine' });
+    expect(decide(refusal)).toMatchObject({ primary: { refusedBy: 'mine' } });
+    expect(decide({ declined: 'no' })).toMatchObject({
+      insteadOf: { scheduler: 'mine', reason: 'no' },
+    });
+    expect(pickerOf(() => ({})).replacement()).toMatchObject({ name: 'test-scheduler' });
   });
 });

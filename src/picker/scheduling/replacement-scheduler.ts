@@ -18,6 +18,8 @@ export interface ReplacedScheduler extends Scheduler {
 }
 
 interface ReplacementParts {
+  /** The type of its plugin: its name where it gives itself none. */
+  readonly type: string;
   readonly faults: PluginFaults;
   /** How many of its targets the proxy gets; undefined for all. */
   readonly targetsMax?: number | undefined;
@@ -47,7 +49,7 @@ export function replacedScheduler(
       const answer = attempt(replacement, endpoints, context, parts);
       if ('declined' in answer) {
         count(answer.declined);
-        const scheduler = replacement.status?.().name ?? 'module';
+        const scheduler = nameOf(replacement, parts.type);
         const insteadOf = { scheduler, reason: answer.declined };
         return { ...builtIn.schedule(endpoints, context), insteadOf };
       }
@@ -57,19 +59,24 @@ export function replacedScheduler(
   };
 }
 
+/** The name that a scheduler gives itself, or else the type of its plugin. */
+export function nameOf(scheduler: ReplacementScheduler, type: string): string {
+  return scheduler.status?.().name ?? type;
+}
+
 /** The replacement's decision with its name, if it can be used. */
 function attempt(
   replacement: ReplacementScheduler,
   endpoints: readonly Endpoint[],
   context: SchedulingContext,
-  { faults, targetsMax = Number.POSITIVE_INFINITY }: ReplacementParts,
+  { type, faults, targetsMax = Number.POSITIVE_INFINITY }: ReplacementParts,
 ): Decision | Declined {
   try {
     const answer = replacement.schedule(endpoints, context);
     if ('declined' in answer) return { declined: String(answer.declined) };
     const fault = faultOf(answer, endpoints);
     if (fault !== undefined) return { declined: fault };
-    return usedOf(answer, replacement.status?.().name ?? 'module', targetsMax);
+    return usedOf(answer, nameOf(replacement, type), targetsMax);
   } catch (error) {
     faults.report(replacement, 'schedule', error);
     return { declined: 'threw' };

@@ -12,6 +12,7 @@ import { Ledger } from '../../picker/load/ledger.ts';
 import type { PlannedPlugin, PlannedScheduler } from '../../picker/plan/picker-plan.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { createContext, type FactTable } from '../../picker/scheduling/context.ts';
+import { nameOf } from '../../picker/scheduling/replacement-scheduler.ts';
 import type {
   DecisionMessage,
   EndpointMessage,
@@ -39,11 +40,14 @@ export function moduleSessionOpener(planned: PlannedModule, runtime: Runtime): O
     );
     const scheduler = definition.create(config, { runtime, now: () => runtime.clock.now() });
     if (scheduler === undefined) throw new Error(`${definition.type} did not create a scheduler`);
-    return Promise.resolve(new ModuleSession({ scheduler, sources, pool, runtime }));
+    return Promise.resolve(
+      new ModuleSession({ type: definition.type, scheduler, sources, pool, runtime }),
+    );
   };
 }
 
 interface ModuleParts {
+  readonly type: string;
   readonly scheduler: ReplacementScheduler;
   readonly sources: readonly DataSource[];
   readonly pool: EndpointPool;
@@ -63,7 +67,7 @@ class ModuleSession implements SchedulerSession {
   readonly #routed = new Map<string, Routed>();
   readonly #received: ReceivedDecisions;
 
-  constructor({ scheduler, sources, pool, runtime }: ModuleParts) {
+  constructor({ type, scheduler, sources, pool, runtime }: ModuleParts) {
     const ledger = new Ledger();
     const engineModel = new EngineModel();
     const provided = sources.flatMap(({ facts = [] }) => facts);
@@ -78,7 +82,7 @@ class ModuleSession implements SchedulerSession {
       this.#pool.observeEndpoints(each);
     this.welcome = {
       version: 1,
-      name: scheduler.status?.().name ?? 'module',
+      name: nameOf(scheduler, type),
       wantsEndpoints: true,
       wantsEvents: true,
       blockHashesMax: Number.MAX_SAFE_INTEGER,
