@@ -159,21 +159,28 @@ scheduler: {type: most-cached}
     picker.stop();
   });
 
-  it('[G282] fails `check --plugin` where it fails in its first decision', async () => {
-    const module = written('no-needs.mjs', reading(''));
-    const config = written('no-needs.yaml', CONFIG);
-    const ran = promisify(execFile)(process.execPath, [
-      PROGRAM,
-      'check',
-      '--plugin',
-      module,
-      config,
-    ]);
+  async function checkConfig(module: string, config: string): Promise<string> {
+    const args = [PROGRAM, 'check', '--plugin', module, config];
+    const ran = promisify(execFile)(process.execPath, args);
     const { stderr = '' } = await ran.then(
       () => ({ stderr: 'passed' }),
       (error: unknown) => error as { readonly stderr?: string },
     );
+    return stderr;
+  }
+
+  it('[G282] fails `check --plugin` where it fails in its first decision', async () => {
+    const module = written('no-needs.mjs', reading(''));
+    const config = written('no-needs.yaml', CONFIG);
+    const stderr = await checkConfig(module, config);
     expect(stderr).toContain('scheduler most-cached: failed in schedule');
     expect(stderr).toContain('has to name it in its needs');
+  });
+
+  it('[G296] fails `check --plugin` where its first decision cannot be used', async () => {
+    const needed = reading('needs: () => [match],');
+    const module = written('no-text.mjs', needed.replace('new Map()', "new Map([['x-a', 5]])"));
+    const stderr = await checkConfig(module, written('no-text.yaml', CONFIG));
+    expect(stderr).toContain('scheduler most-cached: failed in schedule: it gave number as the');
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { makeContext, makePool, makeRequest } from '../../../test/makers.ts';
 import { faultyPicker, profileOf } from '../../../test/support/plugins/faulty-plugins.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import type { PluginFault } from '../../framework/error.ts';
 import type { Declined } from '../../framework/replacement.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import { PluginFaults } from '../faults/plugin-faults.ts';
@@ -9,16 +10,23 @@ import { replacedScheduler } from './replacement-scheduler.ts';
 
 const CONFIG = `${profileOf('queue-scorer')}scheduler: { type: test-scheduler }\n`;
 
-type Answer = (endpoints: readonly Endpoint[]) => Partial<Decision>;
+type Answer = (endpoints: readonly Endpoint[]) => Partial<Decision> | Promise<unknown>;
 
 /** A picker whose module's scheduler picks the first endpoint, and answers what else is given. */
-function pickerOf(answer: Answer) {
+function pickerOf(answer: Answer, onFault: (fault: PluginFault) => void = () => undefined) {
   const schedule = (endpoints: readonly Endpoint[]): Decision => {
     const targets = endpoints.slice(0, 1).map((endpoint) => ({ endpoint, score: 1 }));
     const primary = { kind: 'picked', profile: 'mine', targets } as const;
-    return { primary, profiles: [primary], headers: new Map(), ...answer(endpoints) };
+    const given = answer(endpoints);
+    if (given instanceof Promise) return given as never;
+    return { primary, profiles: [primary], headers: new Map(), ...given };
   };
-  return faultyPicker(CONFIG, { scheduler: { schedule } });
+  return faultyPicker(CONFIG, { scheduler: { schedule } }, { onFault });
+}
+
+function picking(endpoint?: Endpoint, score = 1): Partial<Decision> {
+  const targets = endpoint === undefined ? [] : [{ endpoint, score }];
+  return { primary: { kind: 'picked', profile: 'mine', targets } };
 }
 
 describe('the decision of a scheduler in a module', () => {
@@ -39,6 +47,28 @@ describe('the decision of a scheduler in a module', () => {
     const routed = pickerOf(([prefill]) => ({ prefill })).route(makeRequest());
     expect([...routed.headers]).toEqual([]);
   });
+
+  it.each([
+    ['a promise', () => Promise.resolve({}), 'a promise'],
+    ['no headers', () => ({ headers: {} as never }), 'lacks headers'],
+    ['a header that is no text', () => ({ headers: new Map([['x-a', 5 as never]]) }), 'x-a'],
+    ['no endpoint', () => picking(), 'no endpoint'],
+    ['no number as a score', ([a]) => picking(a, Number.NaN), 'NaN'],
+    ['an endpoint of before', () => picking(makePool([{}])[0]), 'was not offered'],
+    ['another prefill', () => ({ prefill: makePool([{}])[0] }), 'was not offered'],
+  ] as readonly [string, Answer, string][])(
+    '[G296] is reported with the reason where it gives %s, and the profiles decide',
+    (_what, answer, why) => {
+      const faults: PluginFault[] = [];
+      const picker = pickerOf(answer, (fault) => void faults.push(fault));
+      picker.route(makeRequest()).done('completed');
+      expect(faults).toMatchObject([
+        { kind: 'scheduler', name: 'test-scheduler', call: 'schedule', count: 1 },
+      ]);
+      expect(String(faults[0]?.error)).toContain(why);
+      expect(picker.replacement()?.declined.size).toBe(1);
+    },
+  );
 
   it('[G295] names its type in reports, and in decisions that it makes, refuses or declines', () => {
     const endpoints = makePool([{}]);

@@ -74,8 +74,11 @@ function attempt(
   try {
     const answer = replacement.schedule(endpoints, context);
     if ('declined' in answer) return { declined: String(answer.declined) };
-    const fault = faultOf(answer, endpoints);
-    if (fault !== undefined) return { declined: fault };
+    const unusable = unusableIn(answer, endpoints);
+    if (unusable !== undefined) {
+      faults.report(replacement, 'schedule', new Error(unusable.why));
+      return { declined: unusable.reason };
+    }
     return usedOf(answer, nameOf(replacement, type), targetsMax);
   } catch (error) {
     faults.report(replacement, 'schedule', error);
@@ -106,17 +109,49 @@ function withStages(decision: Decision, decoder: Endpoint | undefined): Decision
   return { ...decision, prefill, headers: new Map([...headers, ...added]) };
 }
 
-function faultOf(
-  { primary, prefill, encoders = [], headers, profiles }: Decision,
-  endpoints: readonly Endpoint[],
-): string | undefined {
-  if (!(headers instanceof Map) || !Array.isArray(profiles)) return 'malformed';
-  if (faultOfHeaders(headers) !== undefined) return 'bad-header';
+interface Unusable {
+  /** Labels a metric. */
+  readonly reason: string;
+  /** A sentence for the author of the scheduler. */
+  readonly why: string;
+}
+
+/** A scheduler from outside may answer what its type does not allow. */
+function unusableIn(answer: Decision, endpoints: readonly Endpoint[]): Unusable | undefined {
+  const { primary, prefill, encoders = [], headers, profiles } = answer;
+  if (!(headers instanceof Map) || !Array.isArray(profiles)) {
+    return { reason: 'malformed', why: whyMalformed(answer) };
+  }
+  const headerFault = faultOfHeaders(headers);
+  if (headerFault !== undefined) return { reason: 'bad-header', why: headerFault };
   if (primary.kind === 'exhausted') return undefined;
   const known = new Set(endpoints);
-  const fits = ({ endpoint, score }: ScoredEndpoint): boolean =>
-    known.has(endpoint) && Number.isFinite(score);
-  if (primary.targets.length === 0 || !primary.targets.every(fits)) return 'not-a-candidate';
   const stages = prefill === undefined ? encoders : [prefill, ...encoders];
-  return stages.every((endpoint) => known.has(endpoint)) ? undefined : 'not-a-candidate';
+  const why = whyNoTargets(primary.targets, known) ?? notOffered(stages, known);
+  return why === undefined ? undefined : { reason: 'not-a-candidate', why };
+}
+
+function whyMalformed(answer: object): string {
+  return 'then' in answer
+    ? 'it returned a promise, but a decision does not wait: learn in an observer what takes time'
+    : 'its decision lacks headers, which are a Map, or profiles, which are an array';
+}
+
+function whyNoTargets(
+  targets: readonly ScoredEndpoint[],
+  known: ReadonlySet<Endpoint>,
+): string | undefined {
+  if (targets.length === 0) return 'it picked no endpoint: to leave a request it returns declined';
+  const bad = targets.find(({ score }) => !Number.isFinite(score));
+  if (bad !== undefined) return `it gave ${String(bad.score)}, which is no score`;
+  return notOffered(
+    targets.map(({ endpoint }) => endpoint),
+    known,
+  );
+}
+
+function notOffered(named: readonly Endpoint[], known: ReadonlySet<Endpoint>): string | undefined {
+  const other = named.findIndex((endpoint) => !known.has(endpoint));
+  if (other < 0) return undefined;
+  return `it named the endpoint ${String(named[other]?.id)}, which was not offered for this request`;
 }
