@@ -52,7 +52,7 @@ function laterText(ms) {
 
 /** @param {{ shadows: ShadowStatus[] }} props */
 function Shadows({ shadows }) {
-  const rows = shadows.map(({ name, running, parity, restarts, dropped }) => {
+  const rows = shadows.map(({ name, running, parity, restarts, dropped, waiting }) => {
     const all = parity?.all;
     const { firstTokens = 0, predictedMs = 0, observedMs = 0 } = all?.calibration ?? {};
     const later = all && (all.shadowTtftMs - all.primaryTtftMs) / all.predicted;
@@ -62,7 +62,7 @@ function Shadows({ shadows }) {
       percent(all && all.decisions > 0 ? all.agreed / all.decisions : null),
       laterText(later),
       firstTokens === 0 ? '–' : (observedMs / predictedMs).toFixed(2),
-      `${count(restarts)} / ${count(dropped)}`,
+      `${count(restarts)} / ${count(dropped)} / ${count(waiting)}`,
     ];
   });
   const heads = [
@@ -71,7 +71,7 @@ function Shadows({ shadows }) {
     'Same endpoint',
     'First token',
     'Observed / predicted',
-    'Restarts / dropped',
+    'Restarts / dropped / waiting',
   ];
   const note = timesNote(shadows);
   return h(

@@ -49,6 +49,7 @@ export const SHADOW_GAUGES: readonly (readonly [
     ({ parity }) => parity?.ownDecisions ?? 0,
   ],
   ['dropped', 'Records that it did not receive.', ({ dropped }) => dropped],
+  ['waiting', 'Records that it has not processed yet.', ({ waiting }) => waiting],
 ];
 
 function figuresOf({ parity }: ShadowStatus): ParityFigures | undefined {

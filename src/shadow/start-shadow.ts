@@ -58,6 +58,8 @@ export interface ShadowStatus {
   readonly restarts: number;
   /** Records that it did not receive because it had fallen behind or was not running. */
   readonly dropped: number;
+  /** Records for it that it has not processed yet. */
+  readonly waiting: number;
 }
 
 export interface Shadow {
@@ -93,6 +95,9 @@ class ShadowThread implements Shadow {
   #worker: Worker | undefined;
   #batches: Batch[] = [];
   #bytes = 0;
+  /** Records in `#batches`, and in the batch that was sent and is not answered. */
+  #queued = 0;
+  #sent = 0;
   /** The thread is loaded and answers. */
   #ready = false;
   /** More records came before it was ready than are kept: it starts from the state at that time. */
@@ -119,6 +124,7 @@ class ShadowThread implements Shadow {
     }
     this.#batches.push({ lines: lines.slice(), records });
     this.#bytes += lines.length;
+    this.#queued += records;
     if (this.#bytes <= WAITING_BYTES_MAX) return;
     if (this.#ready) this.#fail('has fallen behind');
     else {
@@ -134,6 +140,7 @@ class ShadowThread implements Shadow {
       parity: this.#parity,
       restarts: this.#restarts,
       dropped: this.#dropped,
+      waiting: this.#queued + this.#sent,
     };
   }
 
@@ -184,8 +191,10 @@ class ShadowThread implements Shadow {
     this.#ready = true;
     this.#parity = report;
     this.#isAsked = !ended;
-    if (ended) this.#patience?.pause();
-    else this.#patience?.restart();
+    if (ended) {
+      this.#sent = 0;
+      this.#patience?.pause();
+    } else this.#patience?.restart();
     if (this.#overflowed) {
       const first = this.#options.initialRecords();
       this.#overflowed = false;
@@ -208,8 +217,9 @@ class ShadowThread implements Shadow {
       if (this.#options.clock.now() >= this.#restartAt) this.#start();
       return;
     }
-    if (this.#isAsked) return;
+    // Also while it computes, so that all that waits for it is counted.
     this.#options.drain?.();
+    if (this.#isAsked) return;
     if (this.#batches.length > 0) this.#send(this.#worker);
   }
 
@@ -225,6 +235,7 @@ class ShadowThread implements Shadow {
   #queueFirst(lines: Uint8Array): void {
     this.#batches = [{ lines, records: 0 }];
     this.#bytes = lines.length;
+    this.#queued = 0;
   }
 
   #send(worker: Worker): void {
@@ -237,9 +248,11 @@ class ShadowThread implements Shadow {
     }
     const batch = new Uint8Array(bytes);
     let at = 0;
-    for (const { lines } of this.#batches.splice(0, count)) {
+    for (const { lines, records } of this.#batches.splice(0, count)) {
       batch.set(lines, at);
       at += lines.length;
+      this.#queued -= records;
+      this.#sent += records;
     }
     worker.postMessage(batch, [batch.buffer]);
     this.#bytes -= bytes;
@@ -248,9 +261,10 @@ class ShadowThread implements Shadow {
   }
 
   #dropQueue(): void {
-    for (const { records } of this.#batches) this.#dropped += records;
+    this.#dropped += this.#queued;
     this.#batches = [];
     this.#bytes = 0;
+    this.#queued = 0;
   }
 
   #fail(reason: string): void {
@@ -259,6 +273,7 @@ class ShadowThread implements Shadow {
     void this.#worker?.terminate();
     this.#worker = undefined;
     this.#dropQueue();
+    this.#sent = 0;
     const waitMs = restartWaitMs(this.#restarts);
     this.#restarts += 1;
     this.#restartAt = clock.now() + waitMs;

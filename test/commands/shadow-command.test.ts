@@ -40,7 +40,7 @@ const parity = {
   ownDecisions: 0,
 };
 const shadows: readonly ShadowStatus[] = [
-  { name: 'mine', running: true, parity, restarts: 0, dropped: 0 },
+  { name: 'mine', running: true, parity, restarts: 0, dropped: 0, waiting: 12_345 },
 ];
 
 /** Stands for a picker's metrics port. */
@@ -89,10 +89,15 @@ describe('pointsman shadow', () => {
     // Notes are broken between words.
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
     expect(note).toMatch(
-      /^in a wider terminal also: .*observed\/predicted, restarts, dropped TTFT d/,
+      /^in a wider terminal also: .*observed\/predicted, restarts, dropped, waiting TTFT d/,
     );
     expect(shadowTable(shadows)).not.toContain('in a wider terminal');
     expect(shadowTable(shadows, 20)).toMatch(/^shadow {2}decisions\n/);
+  });
+
+  it('[G297] shows how many records wait for a shadow, in the table and in the report', () => {
+    expect(shadowTable(shadows)).toMatch(/ waiting\n.* 12,345\n/);
+    expect(parityPage('Shadows', shadows, [])).toContain('records waiting: 12,345');
   });
 
   it('[O502] marks thousands in its counts and times', () => {

@@ -257,7 +257,14 @@ describe('shadow top', () => {
     };
     const gain = { decisions: 100, percent: 20, meanMs: 10, lowPercent: 15, highPercent: 25 };
     const parity = { all, kinds: { 'model m': all }, calibration: [], gain, ownDecisions: 30 };
-    const status = { name: 'mine.yaml', running: false, parity, restarts: 2, dropped: 7 };
+    const status = {
+      name: 'mine.yaml',
+      running: false,
+      parity,
+      restarts: 2,
+      dropped: 7,
+      waiting: 0,
+    };
     const [, line, own, kind] = shadowTable([status]).split('\n');
     expect(line?.split(/\s{2,}/)).toEqual([
       'mine.yaml (down)',

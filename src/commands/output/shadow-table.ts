@@ -46,8 +46,9 @@ const DECISION_COLUMNS: readonly DecisionColumn[] = [
 ];
 
 const SHADOW_COLUMNS: readonly ShadowColumn[] = [
-  { head: 'restarts', importance: 8, textOf: ({ restarts }) => grouped(restarts) },
-  { head: 'dropped', importance: 9, textOf: ({ dropped }) => grouped(dropped) },
+  { head: 'restarts', importance: 9, textOf: ({ restarts }) => grouped(restarts) },
+  { head: 'dropped', importance: 10, textOf: ({ dropped }) => grouped(dropped) },
+  { head: 'waiting', importance: 8, textOf: ({ waiting }) => grouped(waiting) },
 ];
 
 const COLUMNS: readonly Column[] = [...DECISION_COLUMNS, ...SHADOW_COLUMNS];

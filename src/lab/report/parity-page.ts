@@ -93,13 +93,21 @@ function headlineOf({ name, parity }: ShadowStatus): string {
   return `${same}; its first tokens would come ${size} % ${way} (${interval}).`;
 }
 
-function overall({ name, running, parity, restarts, dropped }: ShadowStatus): readonly string[] {
+function overall({
+  name,
+  running,
+  parity,
+  restarts,
+  dropped,
+  waiting,
+}: ShadowStatus): readonly string[] {
   const own = parity?.ownDecisions ?? 0;
   const notes = [
     ...(running ? [] : ['down']),
     ...(restarts > 0 ? [`restarts: ${restarts.toLocaleString('en')}`] : []),
     ...(own > 0 ? [`decided by itself: ${own.toLocaleString('en')}, not compared`] : []),
     ...(dropped > 0 ? [`records dropped: ${dropped.toLocaleString('en')}`] : []),
+    ...(waiting > 0 ? [`records waiting: ${waiting.toLocaleString('en')}`] : []),
   ];
   const label = [name, ...notes].join(', ');
   return parity === undefined ? [label] : row(label, parity.all);

@@ -101,7 +101,7 @@ export class PromotionMoves {
   #shadow(): Shadow {
     const gain = { decisions: 1000, percent: 9, meanMs: 9, lowPercent: 8, highPercent: 10 };
     const parity = { ...new ParityTally().report(), gain, ownDecisions: 0 };
-    const state = { name: 's0', running: true, restarts: 0, dropped: 0 };
+    const state = { name: 's0', running: true, restarts: 0, dropped: 0, waiting: 0 };
     return {
       receive: () => undefined,
       status: () => ({ ...state, parity: this.#random.next() < 0.3 ? undefined : parity }),
