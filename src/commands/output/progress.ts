@@ -1,6 +1,6 @@
 import { Presets, SingleBar } from 'cli-progress';
 
-interface Progress {
+export interface Progress {
   /** `payload` fills the placeholders of the format, such as `{failed}`. */
   update(value: number, payload?: object): void;
   stop(): void;
@@ -30,7 +30,9 @@ export function startProgress(options: ProgressOptions): Progress {
     {
       format: `  ${label}[{bar}] ${format}`,
       stream: process.stderr,
-      hideCursor: true,
+      // Ctrl-C may end the process before anything could show the cursor or wrap lines again.
+      hideCursor: false,
+      linewrap: true,
       barsize: process.stderr.columns < COLUMNS_WIDE ? BAR_CHARS / 2 : BAR_CHARS,
     },
     Presets.shades_classic,
