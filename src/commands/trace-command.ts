@@ -2,7 +2,6 @@ import { Command, Option } from 'commander';
 import { refuseOverwriting } from '../files/writing/refuse-overwriting.ts';
 import { isStandardOutput } from '../files/writing/write-whole.ts';
 import { formatNamed, TRACE_FORMATS } from '../lab/traces/reading/find-format.ts';
-import { loadTraceContent } from '../lab/traces/reading/load-trace.ts';
 import {
   describeReading,
   readingOf,
@@ -16,6 +15,7 @@ import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace
 import { printable } from './output/printable.ts';
 import { describeTrace } from './trace/describe-trace.ts';
 import { descriptionText } from './trace/description-text.ts';
+import { loadShowingProgress } from './trace/load-showing-progress.ts';
 
 /** As commander has them where there is no terminal. */
 const HELP_COLUMNS = 80;
@@ -46,7 +46,7 @@ export function traceCommand(): Command {
     .addHelpText('after', ({ command }) => `\nFormats:\n${formatLines(command)}`)
     .action((from: string, to: string, flags: ConvertFlags) => {
       refuseOverwriting(to, [from, ...flags.merge]);
-      const trace = loadTraceContent(from, loadOptionsOf(flags));
+      const trace = loadShowingProgress(from, loadOptionsOf(flags));
       const format = formatNamed(flags.to);
       writeTrace(to, trace, format);
       const summary = { ...readingOf(trace), lost: lostIn(trace, format) };
@@ -71,7 +71,7 @@ function describeCommand(): Command {
     .argument('<in>', 'a trace, plain, .zst or .gz, or a folder that `serve --capture` has written')
     .option('--json', 'print one JSON document', false)
     .action((from: string, flags: DescribeFlags) => {
-      const description = describeTrace(loadTraceContent(from, loadOptionsOf(flags)));
+      const description = describeTrace(loadShowingProgress(from, loadOptionsOf(flags)));
       process.stdout.write(
         flags.json ? `${JSON.stringify(description)}\n` : printable(descriptionText(description)),
       );

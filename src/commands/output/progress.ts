@@ -1,6 +1,6 @@
 import { Presets, SingleBar } from 'cli-progress';
 
-export interface Progress {
+interface Progress {
   /** `payload` fills the placeholders of the format, such as `{failed}`. */
   update(value: number, payload?: object): void;
   stop(): void;

@@ -5,7 +5,7 @@ import type { LoadOptions } from '../traces/reading/load-trace.ts';
 import type { JobResult, SimulationJob } from './run-job.ts';
 
 /** The workload and the pool of all jobs of a worker, which it loads once; files by their paths. */
-export interface JobSource extends Omit<LoadOptions, 'sessions'> {
+export interface JobSource extends Omit<LoadOptions, 'sessions' | 'onCaptureProgress'> {
   readonly trace: string;
   readonly pool: string;
   /** Modules with plugin types. */

@@ -7,6 +7,7 @@ import { ConfigError } from '../../../framework/error.ts';
 import type { CapturedRequest, CaptureRecord } from '../../../journal/capture/capture-record.ts';
 import { seededRandom } from '../../../runtime/seeded-random.ts';
 import { TraceError } from '../trace.ts';
+import type { CaptureProgress } from './read-capture-trace.ts';
 import { readTrace } from './read-trace.ts';
 
 let folder = '';
@@ -278,4 +279,20 @@ describe('a capture read as a trace', () => {
       }
     }
   });
+});
+
+it('[G287] says of a large capture, while it is read, how far it is, and of a small one nothing', () => {
+  const progressOf = (file: number, firsts: number): readonly CaptureProgress[] => {
+    const later = Array.from({ length: firsts }, (_, n) => ({ e: 'first', t: n, n }));
+    const path = capture(file, [head(file), asked(0, 0, request(64, [])), ...later], later);
+    const said: CaptureProgress[] = [];
+    readTrace(path, { lenient: false, onCaptureProgress: (progress) => said.push(progress) });
+    return said;
+  };
+  expect(progressOf(0, 10)).toEqual([]);
+  const [first, ...others] = progressOf(1, 32_768);
+  expect(others).toHaveLength(1);
+  expect(first?.requests).toBe(1);
+  expect(first?.readBytes).toBeGreaterThan(0);
+  expect(first?.readBytes).toBeLessThan(first?.totalBytes ?? 0);
 });

@@ -5,15 +5,13 @@ import type { TraceFormat } from '../trace-format.ts';
 import { TraceCollector } from './collect-trace.ts';
 import { findFormat, formatNamed } from './find-format.ts';
 import { firstLineOf } from './first-line.ts';
-import { readCaptureTrace } from './read-capture-trace.ts';
+import { type CaptureReadOptions, readCaptureTrace } from './read-capture-trace.ts';
 import { splitLines, type TracePiece } from './split-lines.ts';
 import { splitNested } from './split-nested.ts';
 import { splitValues } from './split-values.ts';
 import { unpackFile } from './unpack.ts';
 
-export interface ReadOptions {
-  /** Skip and count bad lines and sort requests that are out of order, instead of throwing. */
-  readonly lenient: boolean;
+export interface ReadOptions extends CaptureReadOptions {
   /** Name of the format; found by the first line if not given. */
   readonly from?: string | undefined;
   /**
