@@ -3,6 +3,7 @@ import { SERVING_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
 import { withPlugins } from '../catalogue/load-plugins.ts';
 import { configText } from '../catalogue/plan.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
+import { ConfigError } from '../framework/error.ts';
 import { readCapture } from '../journal/capture/read-capture.ts';
 import { type RunOptions, redecide } from '../redecide/redecide.ts';
 import { RedecideTally } from '../redecide/redecide-tally.ts';
@@ -46,6 +47,10 @@ async function run(path: string, { config, plugin, show, json }: RedecideFlags):
     const all = { ...options, ...making, onReplacement, onUncaptured };
     await addAll(tally, redecide(records, all), progress);
   });
+  if (tally.isEmpty) {
+    const message = ['holds no decision', ...warnings].join('; ');
+    throw new ConfigError(path, [{ path: 'capture', message }]);
+  }
   const document = { ...tally.summary(), warnings };
   process.stdout.write(json ? `${JSON.stringify(document)}\n` : printable(tally.text()));
   if (!json) for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);

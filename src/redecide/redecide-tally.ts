@@ -66,6 +66,11 @@ export class RedecideTally {
     this.#uncaptured.add(what);
   }
 
+  /** Whether no decision was made again. */
+  get isEmpty(): boolean {
+    return this.decisions + this.#undecided === 0;
+  }
+
   summary(): object {
     return {
       runs: this.#runs,
@@ -98,7 +103,6 @@ export class RedecideTally {
   }
 
   text(): string {
-    if (this.decisions + this.#undecided === 0) return 'the capture holds no decision\n';
     const lines = [this.#firstLine()];
     if (!this.#isComparison && this.#partial.decisions > 0) lines.push(this.#partialText());
     if (!this.#isComparison && this.differ > 0 && this.#uncaptured.size > 0) {

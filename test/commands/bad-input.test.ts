@@ -25,6 +25,16 @@ beforeAll(async () => {
     'broken.yaml': 'servers: [1\n other',
     'empty.jsonl': '',
     'empty.csv': '',
+    // A capture without any request, whose first files are missing.
+    'idle.jsonl': JSON.stringify({
+      e: 'capture',
+      version: 1,
+      seed: 1,
+      config: { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' },
+      wallMs: 1,
+      t: 0,
+      file: 2,
+    }),
     'listed.yaml':
       'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n' +
       'plugins: [{type: queue-scorer}, {type: file-discovery, parameters: {path: nowhere.yaml}}]\n' +
@@ -132,6 +142,11 @@ describe('[O160] bad input ends in a sentence and exit code 2', () => {
     [
       ['redecide', 'broken.yaml'],
       /broken\.yaml:\n {2}byte 0: is neither zstd nor JSON, as a capture is/,
+    ],
+    // [G288] As `trace describe` of it, and not as if all decisions were the same.
+    [
+      ['redecide', 'idle.jsonl'],
+      /^idle\.jsonl:\n {2}capture: holds no decision; idle\.jsonl:1: 2 files of the same run are missing/,
     ],
     [
       ['stub', '--count', '3', '--port', '65535'],
