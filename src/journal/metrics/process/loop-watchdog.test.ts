@@ -8,9 +8,13 @@ function setUp(delayMaxMs = 100) {
   const clock = new SimulatedClock();
   const registry = new Registry();
   const lines: string[] = [];
+  const logged: object[] = [];
   let delay: LoopDelay = { p99Ms: 1, maxMs: 4 };
   const log = {
-    warn: (_fields: object, line: string) => void lines.push(`warn ${line}`),
+    warn: (fields: object, line: string) => {
+      logged.push(fields);
+      lines.push(`warn ${line}`);
+    },
     info: (_fields: object, line: string) => void lines.push(`info ${line}`),
   };
   const watchdog = new LoopWatchdog({ delayMaxMs, read: () => delay, clock, registry, log });
@@ -19,7 +23,7 @@ function setUp(delayMaxMs = 100) {
     clock.step(clock.now() + 5000);
     return watchdog.trouble();
   };
-  return { watchdog, registry, lines, after, clock };
+  return { watchdog, registry, lines, logged, after, clock };
 }
 
 describe('the watchdog of the event loop', () => {
@@ -36,6 +40,12 @@ describe('the watchdog of the event loop', () => {
       'warn the event loop is late: requests wait for their decisions',
       'info the event loop is in time again',
     ]);
+  });
+
+  it('[O524] logs no more than three digits after the point', () => {
+    const { logged, after } = setUp();
+    after(121.53075100000001);
+    expect(logged).toEqual([{ p99Ms: 121.531, maxMs: 243.062, delayMaxMs: 100 }]);
   });
 
   it('[V79] shows the delay on the metrics page', async () => {

@@ -55,7 +55,8 @@ export class LoopWatchdog {
     const bound = this.#lateSince === undefined ? delayMaxMs : delayMaxMs * GOOD_AGAIN;
     const isLate = delayMaxMs > 0 && this.#last.p99Ms > bound;
     if (isLate === (this.#lateSince !== undefined)) return;
-    const fields = { ...this.#last, delayMaxMs };
+    const { p99Ms, maxMs } = this.#last;
+    const fields = { p99Ms: rounded(p99Ms), maxMs: rounded(maxMs), delayMaxMs };
     if (isLate) {
       this.#lateSince = clock.wallTime();
       log.warn(fields, 'the event loop is late: requests wait for their decisions');
@@ -80,4 +81,9 @@ export class LoopWatchdog {
       [{}, this.#lateSince === undefined ? 0 : 1],
     ]);
   }
+}
+
+/** A difference of fractions may have 17 digits, which nobody can read. */
+function rounded(ms: number): number {
+  return Number(ms.toFixed(3));
 }
