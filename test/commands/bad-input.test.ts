@@ -143,11 +143,6 @@ describe('[O160] bad input ends in a sentence and exit code 2', () => {
       ['redecide', 'broken.yaml'],
       /broken\.yaml:\n {2}byte 0: is neither zstd nor JSON, as a capture is/,
     ],
-    // [G288] As `trace describe` of it, and not as if all decisions were the same.
-    [
-      ['redecide', 'idle.jsonl'],
-      /^idle\.jsonl:\n {2}capture: holds no decision; idle\.jsonl:1: 2 files of the same run are missing/,
-    ],
     [
       ['stub', '--count', '3', '--port', '65535'],
       /--port: 65535 is too high for 3 consecutive ports: give at most 65533, or 0/,
@@ -257,5 +252,13 @@ describe('bounds', () => {
       const { stderr } = await pointsman(...SERVE, flag, '1048576', '--config', 'broken.yaml');
       expect(stderr).toMatch(/^broken\.yaml/);
     },
+  );
+});
+
+it('[G288] redecide of a capture without any decision is no success, and says what is missing', async () => {
+  const { code, stdout, stderr } = await pointsman('redecide', 'idle.jsonl', '--json');
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(
+    /^idle\.jsonl:\n {2}capture: holds no decision; idle\.jsonl:1: 2 files of the same run are missing/,
   );
 });
