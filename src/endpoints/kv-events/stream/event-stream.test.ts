@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { UnsteadyClock } from '../../../../test/support/unsteady-clock.ts';
+import type { Clock } from '../../../framework/runtime.ts';
 import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
+import { seededRandom } from '../../../runtime/seeded-random.ts';
 import { StreamStats } from '../health/stream-stats.ts';
 import { EventStream } from './event-stream.ts';
 import { ReplaySlots } from './replay.ts';
@@ -16,8 +19,18 @@ function advance(clock: SimulatedClock, delayMs: number): void {
   while (clock.step(until)) continue;
 }
 
-function open({ replay = true, slots = new ReplaySlots(8) } = {}) {
-  const clock = new SimulatedClock();
+function open(options: { replay?: boolean; slots?: ReplaySlots } = {}) {
+  return openBy(new SimulatedClock(), options);
+}
+
+/** Its time may pass without any timer, as where the process stands still. */
+function openUnsteady() {
+  const clock = new UnsteadyClock(seededRandom(1));
+  clock.pace = 'still';
+  return openBy(clock);
+}
+
+function openBy<C extends Clock>(clock: C, { replay = true, slots = new ReplaySlots(8) } = {}) {
   const stats = new StreamStats();
   const log: string[] = [];
   const asked: number[] = [];
@@ -90,6 +103,31 @@ describe('an event stream', () => {
     advance(clock, 40_000);
     say(12);
     expect(asked).toHaveLength(4);
+  });
+
+  it('[V600] goes on with a replay when the process has stood still for longer than its limit', () => {
+    const { clock, say, asked, log, stats, stream, replayFrom } = openUnsteady();
+    say(0, 4);
+    expect(asked).toEqual([0]);
+    clock.pass(10 * 60_000);
+    clock.advanceBy(200);
+    expect(asked).toEqual([0, 0]);
+    replayFrom(0, 4);
+    expect(log).toEqual(['complete', '0:0', '0:1', '0:2', '0:3', '0:4']);
+    expect([stats.drops, stream.heldBytes]).toEqual([0, 0]);
+  });
+
+  it('[V600] gives up a replay that takes longer than two minutes while the process runs', () => {
+    const { clock, say, asked, stats, stream } = openUnsteady();
+    say(0, 100);
+    // Each answer brings one batch and stops.
+    for (let at = 1; at < 100 && stats.drops === 0; at++) {
+      stream.replayed(at, payload(at));
+      clock.advanceBy(2200);
+    }
+    expect(stats.drops).toBe(1);
+    expect(clock.at).toBeGreaterThanOrEqual(120_000);
+    expect(asked.length).toBeGreaterThan(50);
   });
 
   it('[E4] notices a restarted publisher by a known number with other content', () => {

@@ -1,4 +1,5 @@
 import type { Clock, Millis, Timer } from '../../../framework/runtime.ts';
+import { Deadline } from '../../../runtime/clock/deadline.ts';
 
 /** The reference's figures. */
 const IDLE_MS = 2000;
@@ -37,7 +38,9 @@ interface ReplayOptions {
 /** Requests missed batches from one publisher, repeatedly where an answer stops, until `end`. */
 export class Replay {
   readonly #options: ReplayOptions;
-  readonly #startedAt: Millis;
+  /** It does not count that the whole process stands still: what came meanwhile is unread. */
+  readonly #limit: Deadline;
+  #isLate = false;
   /** Whether the publisher has been asked; before that the replay waits for a slot. */
   requested = false;
   #attempts = 0;
@@ -49,7 +52,8 @@ export class Replay {
 
   constructor(options: ReplayOptions) {
     this.#options = options;
-    this.#startedAt = options.clock.now();
+    this.#limit = new Deadline(options.clock, TOTAL_MS, () => (this.#isLate = true));
+    this.#limit.restart();
   }
 
   onBatch(): void {
@@ -71,13 +75,14 @@ export class Replay {
   }
 
   end(): void {
+    this.#limit.stop();
     this.#timer?.cancel();
     if (this.requested) this.#options.slots.release();
   }
 
   readonly #request = (): void => {
-    const { clock, slots, request, onFailed } = this.#options;
-    if (clock.now() - this.#startedAt >= TOTAL_MS) {
+    const { slots, request, onFailed } = this.#options;
+    if (this.#isLate) {
       onFailed();
       return;
     }
