@@ -77,7 +77,10 @@ function throwErrors(command: Command): void {
  * The arguments as ours: a command line of the reference picker or of its sidecar is translated,
  * and what has no effect is logged; one of llm-d-inference-sim goes to the stub.
  */
-async function argumentsOf(given: readonly string[]): Promise<readonly string[]> {
+async function argumentsOf(all: readonly string[]): Promise<readonly string[]> {
+  // Charts leave empty words where something is switched off, and the reference passes over them.
+  const begin = all.findIndex((word) => word !== '');
+  const given = begin < 0 ? [] : all.slice(begin);
   const [first, ...rest] = given;
   // A name that no command has is left alone, so that the error says which ones are like it.
   const isNoCommand = rest.length > 0 && !Object.hasOwn(COMMANDS, rest[0] ?? '');

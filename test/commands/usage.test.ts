@@ -36,6 +36,17 @@ describe('[O185] help shows what a person looks for', () => {
   });
 });
 
+describe('a command line that begins with empty words', () => {
+  it.each([
+    ['--pool-name=p', '--endpoint-selector=a=b'],
+    ['serve', '--no-such-flag'],
+  ])('[D629] is read as without them, such as %j', async (...words) => {
+    const [plain, empty] = [await pointsman(...words), await pointsman('', ...words)];
+    expect(empty).toEqual(plain);
+    expect(plain.stderr).toMatch(/cannot be used with --pool-name|--no-such-flag/);
+  });
+});
+
 describe('[O467] the list of commands is read without loading them', () => {
   it('says of each what it says of itself', () => {
     const own = new Map<string, string>();
