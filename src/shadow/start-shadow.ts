@@ -217,7 +217,7 @@ class ShadowThread implements Shadow {
       if (this.#options.clock.now() >= this.#restartAt) this.#start();
       return;
     }
-    // Also while it computes, so that all that waits for it is counted.
+    // This is done while it computes, too, so that all that waits for it is counted.
     this.#options.drain?.();
     if (this.#isAsked) return;
     if (this.#batches.length > 0) this.#send(this.#worker);
