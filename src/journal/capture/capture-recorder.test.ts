@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { makeRequest } from '../../../test/makers.ts';
+import { makeDecision, makePool, makeRequest } from '../../../test/makers.ts';
 import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../../config/defaults.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -15,6 +15,8 @@ import { startCapture } from './start-capture.ts';
 
 const recordsOf = (lines: Uint8Array): readonly CaptureRecord[] =>
   new TextDecoder().decode(lines).trimEnd().split('\n').map(recordOf);
+
+const HEAD = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';
 
 const planOf = (config: string): PickerPlan =>
   loadConfig({
@@ -136,5 +138,41 @@ it('records a refusal by its code, and begins files with the configuration in ch
     config: plan.effective,
     pool: [{ e: '+', id: 'a' }],
   });
+  picker.stop();
+});
+
+it('[G291] writes no score that was made of hashes of a prompt by what had begun to prepare the request before others took over', () => {
+  const { recorder, picker, written } = setUp();
+  const hashing = loadConfig({
+    text: `${HEAD}plugins: [{type: rendezvous-scorer}]\n`,
+    source: 'test',
+    catalogue: EMBEDDED_CATALOGUE,
+  });
+  const [endpoint] = makePool([{}]);
+  if (endpoint === undefined) throw new Error('no endpoint');
+  const decide = (decidedBy: string | undefined, changesAgo: number): void => {
+    const targets = [{ endpoint, score: 0.5 }];
+    const primary = { kind: 'picked', profile: 'p', targets } as const;
+    const decision = { primary, profiles: [primary], headers: new Map(), decidedBy };
+    recorder.onDecision(makeDecision({ decision, changesAgo }));
+  };
+  const never = { takes: () => false, onThrown: () => undefined };
+  picker.challenge(hashing, { ...never, name: 'hashing' });
+  picker.challenge(planOf('random'), { ...never, name: 'other' });
+  decide('hashing', 1);
+  picker.withdraw();
+  decide('hashing', 2);
+  decide('other', 1);
+  picker.adopt(hashing);
+  picker.adopt(planOf('random'));
+  decide(undefined, 1);
+  decide(undefined, 2);
+  decide(undefined, 0);
+  recorder.drain();
+  const scores = written.flatMap((each) =>
+    each.e === 'q' && 'endpoint' in each.d ? [each.d.score] : [],
+  );
+  const none = Number.NaN;
+  expect(scores).toEqual([none, none, 0.5, none, 0.5, 0.5]);
   picker.stop();
 });

@@ -20,6 +20,7 @@ import { isSampled, poolRecords, writeAdded, writeAttributes } from './endpoint-
 import { utf8 } from './line-bytes.ts';
 import { RedactedHeaders } from './redacted-headers.ts';
 import type { Redacted } from './request-bytes.ts';
+import { WrittenScores } from './written-scores.ts';
 
 export interface CaptureRecorderOptions {
   readonly plan: PickerPlan;
@@ -45,13 +46,10 @@ export class CaptureRecorder implements JournalSubscriber {
   readonly #lines = new CaptureLines();
   readonly #hash = secretHash();
   readonly #headers: RedactedHeaders;
+  readonly #scores = new WrittenScores();
   /** Samples that are not written yet: only those that a decision has seen matter. */
   readonly #samples = new Map<Endpoint['id'], Endpoint>();
   #config: unknown;
-  /** Hashes of prompts are no scores to write: a guessed prompt could be compared with them. */
-  #writesScores = true;
-  /** The last challenger: it decides what it has begun to prepare after it is withdrawn, too. */
-  #challenger: { readonly name: string; readonly writesScores: boolean } | undefined;
 
   constructor({ plan, shadows, seed, isShared = false, clock }: CaptureRecorderOptions) {
     this.#clock = clock;
@@ -109,7 +107,8 @@ export class CaptureRecorder implements JournalSubscriber {
     refusedBy,
   }: DecisionEvent): void {
     this.#writeSamples();
-    const captured = error === undefined ? this.#captured(decision) : refusalOf(error, refusedBy);
+    const captured =
+      error === undefined ? this.#captured(decision, changesAgo) : refusalOf(error, refusedBy);
     if (captured === undefined) return;
     const redacted = this.#redact(request);
     const asked = { request, redacted, options, heldBefore, crowdedOut, expected };
@@ -155,7 +154,7 @@ export class CaptureRecorder implements JournalSubscriber {
   }
 
   onChallenged(plan: PickerPlan, name: string, at: Millis, undecided: number): void {
-    this.#challenger = { name, writesScores: !hashesPrompts(plan) };
+    this.#scores.challenged(plan, name);
     // Its plugins begin with the pool as it is now.
     this.#writeSamples();
     const config = plan.effective;
@@ -163,6 +162,7 @@ export class CaptureRecorder implements JournalSubscriber {
   }
 
   onWithdrawn(at: Millis, undecided: number): void {
+    this.#scores.withdrawn();
     this.#write({ e: 'withdraw', t: at, ...countOf(undecided) });
   }
 
@@ -191,15 +191,13 @@ export class CaptureRecorder implements JournalSubscriber {
   #usePlan(plan: PickerPlan): void {
     this.#config = plan.effective;
     this.#headers.usePlan(plan);
-    this.#writesScores = !hashesPrompts(plan);
+    this.#scores.adopted(plan);
   }
 
-  #captured(decision: Decision | undefined): CapturedDecision | undefined {
+  #captured(decision: Decision | undefined, changesAgo: number): CapturedDecision | undefined {
     const captured = decision && decisionOf(decision);
-    const { name, writesScores } = this.#challenger ?? {};
-    const isWritten =
-      captured?.by === name ? (writesScores ?? this.#writesScores) : this.#writesScores;
-    return isWritten ? captured : captured && { ...captured, score: Number.NaN };
+    if (captured === undefined || this.#scores.allow(captured, changesAgo)) return captured;
+    return { ...captured, score: Number.NaN };
   }
 
   #redact({ headers, fairnessId }: InferenceRequest): Redacted {
@@ -218,11 +216,6 @@ export class CaptureRecorder implements JournalSubscriber {
 
 function countOf(undecided: number): { readonly undecided?: number } {
   return undecided > 0 ? { undecided } : {};
-}
-
-function hashesPrompts({ plugins, scheduler }: PickerPlan): boolean {
-  const hashes = plugins.some(({ definition }) => definition.hashesPrompt === true);
-  return hashes || scheduler?.definition.hashesPrompt === true;
 }
 
 /** Undefined for a fault of our own: no replay can repeat it. */
