@@ -288,7 +288,9 @@ Profile default:
     expect(await check(file)).not.toContain('differs from llm-d-router');
     const text = await check(file, '--like-reference');
     expect(text).toMatch(/differs from llm-d-router\n {2}queue-scorer, load-aware-scorer: /);
-    expect(text).toContain('metrics-data-source: the certificates of model servers are verified');
+    expect(text).toContain(
+      'metrics-data-source: serve verifies the certificates of model servers; there',
+    );
     expect(text).toMatch(/with every configuration\n {2}A request without a body goes to any /);
     const json = JSON.parse(await check('reference-default', '--like-reference', '--json')) as {
       readonly differences: readonly string[];
