@@ -272,11 +272,12 @@ describe('shadow top', () => {
       '75.0 %',
       '75.0 %',
       '90.0 %',
-      '-10.0 ms (-25.0 to -15.0 %)',
+      '-10.0 ms, -20.0 % (-25.0 to -15.0 %)',
       '2.0 ms',
       '1.50',
       '2',
       '7',
+      '0',
     ]);
     expect(own).toBe('  decided by itself 30, not compared');
     expect(kind).toContain('model m');

@@ -9,6 +9,7 @@ import { dirname } from 'node:path';
 export const OWN_PROCESS: Readonly<Record<string, string>> = {
   'bench/support/go-program.test.ts': 'sets variables of the environment',
   'src/commands/options/pool-options.test.ts': 'sets variables of the environment',
+  'src/commands/output/progress.test.ts': 'reads what the process writes',
   'src/extproc/http2/connection.test.ts': 'watches a method of all connections',
   'src/extproc/http2/stream-sending.test.ts': 'watches a method of all streams',
   'src/io-workers/adopted-reading.test.ts': 'follows the workers of the process',
