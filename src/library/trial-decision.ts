@@ -16,8 +16,9 @@ const REQUEST = { model: 'trial', promptTokens: 200, blockIds: [1, 2, 3], output
 
 /**
  * Decides one request between two idle endpoints, and has it answered, in simulated time and without
- * network: a scheduler of the plan must run in this process. Returns what failed in plugins. Throws what making the
- * plugins throws, such as ConfigError, and what a data source throws that needs a network to start.
+ * network: a scheduler of the plan must run in this process. Returns what failed in plugins. Throws
+ * what making the plugins throws, such as ConfigError, and what a data source throws that needs a
+ * network to start.
  */
 export function trialDecision(plan: PickerPlan): readonly PluginFault[] {
   const faults: PluginFault[] = [];

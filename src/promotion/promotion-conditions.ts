@@ -1,4 +1,4 @@
-import { grouped } from '../framework/values/grouped.ts';
+import { grouped, tenths } from '../framework/values/grouped.ts';
 import type { PromotionRule, ShadowEvidence } from './promotion-rule.ts';
 
 /** One thing that the rule asks for before a shadow decides more requests. */
@@ -68,13 +68,9 @@ export function beginConditions(
   ];
 }
 
-function oneDigit(value: number): string {
-  return value.toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-}
-
 function gainText({ percent, meanMs, lowPercent, highPercent }: ShadowEvidence['gain']): string {
   const mean = Number.isFinite(meanMs)
-    ? `gain ${oneDigit(meanMs)} ms (${percent.toFixed(1)} %)`
+    ? `gain ${tenths(meanMs)} ms (${percent.toFixed(1)} %)`
     : 'gain not known yet';
   const interval = Number.isFinite(lowPercent)
     ? `95 % interval ${lowPercent.toFixed(1)} to ${highPercent.toFixed(1)} %`

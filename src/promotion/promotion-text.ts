@@ -1,4 +1,4 @@
-import { grouped } from '../framework/values/grouped.ts';
+import { grouped, tenths } from '../framework/values/grouped.ts';
 import type { ArmReport } from './arm-tally.ts';
 import type { PromotionStatus } from './promotion.ts';
 import { type ArmReports, reasonsText } from './promotion-rule.ts';
@@ -55,14 +55,13 @@ function inCharge(percent: number, { incumbent, recent }: ArmReports): string {
 
 const SHOWN_MS = 0.05;
 /** With a mark at thousands, as means of overloaded pools have them. */
-const MS = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 function armText(name: string, arm: ArmReport): string {
   const { requests, failed, aborted, undecided, latency } = arm;
   const { count, meanMs, waitedMs } = latency;
-  const waited = waitedMs < SHOWN_MS ? '' : `, ${MS.format(waitedMs)} ms of it waiting here`;
+  const waited = waitedMs < SHOWN_MS ? '' : `, ${tenths(waitedMs)} ms of it waiting here`;
   const mean =
-    count === 0 ? 'none answered yet' : `${MS.format(meanMs)} ms to the first token${waited}`;
+    count === 0 ? 'none answered yet' : `${tenths(meanMs)} ms to the first token${waited}`;
   const left = aborted === 0 ? '' : `, ${grouped(aborted)} aborted before it`;
   const reasons = reasonsText(undecided);
   const profiles = reasons === '' ? '' : `, left to its profiles: ${reasons}`;

@@ -110,10 +110,10 @@ function unverifiedAsThere(plugin: PlannedPlugin): PlannedPlugin {
 }
 
 function withDefaults(plugin: PlannedPlugin, given: Parameters): PlannedPlugin {
-  if (plugin.kind !== 'source' || plugin.definition.type !== metricsSource.type) return plugin;
+  if (!isSource(plugin)) return plugin;
   const { definition } = plugin;
   const byDefault = definition.config.parse({}) as Parameters;
-  const own = plugin.config as Parameters;
+  const own: Parameters = { ...plugin.config };
   const isLeftOut = ([name]: readonly [string, unknown]): boolean =>
     own[name] === byDefault[name] || own[name] === 'adaptive';
   const left = Object.entries(given).filter(isLeftOut);

@@ -79,7 +79,7 @@ function bashScript(program: Command): string {
   const options = new Map(
     nodesOf(program).flatMap(({ words }) =>
       words.flatMap(({ text, values = [], isConfig }) => {
-        if (isConfig === true) return [[text, `${CONFIGS}`] as const];
+        if (isConfig === true) return [[text, CONFIGS] as const];
         return values.length === 0 ? [] : [[text, `words='${values.join(' ')}' files=''`] as const];
       }),
     ),

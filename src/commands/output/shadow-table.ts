@@ -1,5 +1,5 @@
 import { displayWidth, padded } from '../../framework/values/display-width.ts';
-import { grouped } from '../../framework/values/grouped.ts';
+import { grouped, tenths } from '../../framework/values/grouped.ts';
 import { explainedText } from '../../shadow/explained-decisions.ts';
 import type { Parity } from '../../shadow/parity.ts';
 import { parityFigures } from '../../shadow/parity-figures.ts';
@@ -59,7 +59,6 @@ const BY_IMPORTANCE: readonly string[] = [
 ];
 
 /** With a mark at thousands, as times of overloaded pools have them. */
-const TENTHS = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 const TABLE_NOTE = `TTFT difference: predicted time to first token where the shadow would send
 requests, minus that where they went; below 0 the shadow is better; in brackets
@@ -130,7 +129,7 @@ function intervalOf(gain: ShadowReport['gain'] | undefined): string {
   // An interval that cannot be given yet is NaN, which JSON turns into null.
   if (gain === undefined || !Number.isFinite(gain.lowPercent)) return '';
   const [percent = '', low = '', high = ''] = [gain.percent, gain.highPercent, gain.lowPercent].map(
-    (value) => TENTHS.format(-value),
+    (value) => tenths(-value),
   );
   return `, ${percent} % (${low} to ${high} %)`;
 }
@@ -140,5 +139,5 @@ function share(value: number | undefined): string {
 }
 
 function ms(value: number | undefined): string {
-  return value === undefined ? '-' : `${TENTHS.format(value)} ms`;
+  return value === undefined ? '-' : `${tenths(value)} ms`;
 }

@@ -1,4 +1,4 @@
-import { grouped } from '../../framework/values/grouped.ts';
+import { grouped, tenths } from '../../framework/values/grouped.ts';
 import type {
   LiveDecision,
   LiveEndpoint,
@@ -32,7 +32,6 @@ const STEPS_DRAWN = 60;
 /** Longer ago, a first token says nothing about now. */
 const ANSWERED_MS_MAX = 10_000;
 /** With a mark at thousands. */
-const RATE = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const BARS = '▁▂▃▄▅▆▇█';
 const WORST_FIRST = ['ejected', 'not scraped', 'stale', 'new', 'ok'];
 /** Names in the order that people expect: `pod-9` before `pod-10`. */
@@ -133,8 +132,7 @@ function headLine(
 function requestLines({ steps, picker }: TopState, columns: number): readonly string[] {
   const seconds = picker.stepMs / 1000;
   const last = steps.at(-1);
-  const perSecond = (count: number | undefined): string =>
-    `${RATE.format((count ?? 0) / seconds)}/s`;
+  const perSecond = (count: number | undefined): string => `${tenths((count ?? 0) / seconds)}/s`;
   const rates = partsWithin(
     [
       `decided ${perSecond(last?.picked)}`,

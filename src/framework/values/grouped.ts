@@ -7,3 +7,8 @@ export function grouped(count: number): string {
 export function countOf(count: number, what: string): string {
   return `${grouped(count)} ${what}${count === 1 ? '' : 's'}`;
 }
+
+/** A number with one digit after the point and a mark at thousands, as in `1,421.7`. */
+export function tenths(value: number): string {
+  return value.toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+}

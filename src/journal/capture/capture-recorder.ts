@@ -150,7 +150,7 @@ export class CaptureRecorder implements JournalSubscriber {
     this.#usePlan(plan);
     // Its plugins begin with the pool as it is now.
     this.#writeSamples();
-    this.#write({ e: 'adopt', t: at, config: this.#config, ...countOf(undecided) });
+    this.#write({ e: 'adopt', t: at, config: this.#config, ...undecidedField(undecided) });
   }
 
   onChallenged(plan: PickerPlan, name: string, at: Millis, undecided: number): void {
@@ -158,12 +158,12 @@ export class CaptureRecorder implements JournalSubscriber {
     // Its plugins begin with the pool as it is now.
     this.#writeSamples();
     const config = plan.effective;
-    this.#write({ e: 'challenge', t: at, name, config, ...countOf(undecided) });
+    this.#write({ e: 'challenge', t: at, name, config, ...undecidedField(undecided) });
   }
 
   onWithdrawn(at: Millis, undecided: number): void {
     this.#scores.withdrawn();
-    this.#write({ e: 'withdraw', t: at, ...countOf(undecided) });
+    this.#write({ e: 'withdraw', t: at, ...undecidedField(undecided) });
   }
 
   onEndpointAdded(endpoint: Endpoint): void {
@@ -214,7 +214,7 @@ export class CaptureRecorder implements JournalSubscriber {
   }
 }
 
-function countOf(undecided: number): { readonly undecided?: number } {
+function undecidedField(undecided: number): { readonly undecided?: number } {
   return undecided > 0 ? { undecided } : {};
 }
 

@@ -36,7 +36,7 @@ interface WatchersParts extends StartedPicker {
   readonly promotionControl: PromotionControl | undefined;
   readonly registry: Registry;
   readonly clock: Clock;
-  /** What the connections of shadows cannot use is told with what those of the picker cannot. */
+  /** Files that connections of shadows cannot use are reported with those of the picker. */
   readonly tlsFiles: Pick<OutgoingFiles, 'refusedElsewhere'>;
 }
 
