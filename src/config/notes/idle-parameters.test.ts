@@ -26,13 +26,20 @@ test.each([
   'approx-prefix-cache-producer',
   'multicluster-approx-prefix-cache-producer',
   'burst-prefix-cache-producer',
-])('[D623] a block of %s that is no multiple of 64 tokens has a note', (type) => {
-  const textsOf = (blockSizeTokens: number): readonly string[] =>
-    idleParameters(type, { blockSizeTokens }, AT).map(({ text }) => text);
-  for (const tokens of [4, 16, 100]) {
-    expect(textsOf(tokens)).toEqual([
-      `${AT}.blockSizeTokens has no effect: blocks have the next lower multiple of 64 tokens, at least 64`,
-    ]);
-  }
-  for (const tokens of [64, 128]) expect(textsOf(tokens)).toEqual([]);
-});
+])(
+  '[D623] a block of %s that is no multiple of 64 tokens has a note with the size that is taken',
+  (type) => {
+    const textsOf = (blockSizeTokens: number): readonly string[] =>
+      idleParameters(type, { blockSizeTokens }, AT).map(({ text }) => text);
+    for (const [given, taken] of [
+      [4, 64],
+      [100, 64],
+      [1000, 960],
+    ] as const) {
+      expect(textsOf(given)).toEqual([
+        `${AT}.blockSizeTokens is ${given}: blocks have ${taken} tokens, because they have a multiple of 64`,
+      ]);
+    }
+    for (const tokens of [64, 128]) expect(textsOf(tokens)).toEqual([]);
+  },
+);

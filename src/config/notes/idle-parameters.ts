@@ -22,7 +22,8 @@ const TOKENS_BOUND: Rule = [
   'replaced',
   'maxPrefixTokensToMatch, 131072 by default, is in force; set that to 0 to count blocks',
 ];
-const ROUNDED: Rule = ['own-way', 'blocks have the next lower multiple of 64 tokens, at least 64'];
+/** Prompts are hashed in blocks of so many tokens: an index counts in multiples of them. */
+const BLOCK_TOKENS = 64;
 const APPROXIMATE: ReadonlySet<string> = new Set([
   'approx-prefix-cache-producer',
   'multicluster-approx-prefix-cache-producer',
@@ -135,8 +136,7 @@ export function idleParameters(
   const rules = Object.entries(IDLE[type] ?? {});
   if (boundsBlocksInVain(type, parameters)) rules.push(['maxPrefixBlocksToMatch', TOKENS_BOUND]);
   if (isOtherStrategy(type, parameters)) rules.push(['headroomSelectionStrategy', LEAST]);
-  if (isRounded(type, parameters)) rules.push(['blockSizeTokens', ROUNDED]);
-  return rules.flatMap(([name, [reason, why]]) =>
+  const idle = rules.flatMap(([name, [reason, why]]) =>
     parametersAt(parameters, name)
       .filter(({ value }) => isGiven(value))
       .map(({ at }) => {
@@ -144,6 +144,7 @@ export function idleParameters(
         return { path: where, reason, text: `${where} has no effect: ${why}` };
       }),
   );
+  return [...idle, ...roundedBlocks(type, parameters, path)];
 }
 
 /** Blocks bound the match only where tokens do not, as in the reference. */
@@ -153,11 +154,15 @@ function boundsBlocksInVain(type: string, parameters: unknown): boolean {
   return tokens === undefined ? parameterAt(parameters, 'keepInFlight') !== true : tokens !== 0;
 }
 
-/** Whether the blocks of this producer have another size than it is given. */
-function isRounded(type: string, parameters: unknown): boolean {
-  const tokens = parameterAt(parameters, 'blockSizeTokens') ?? 0;
+/** A note where the blocks of this producer have another size than it is given. */
+function roundedBlocks(type: string, parameters: unknown, path: string): readonly ConfigNote[] {
   const isCounted = type === 'burst-prefix-cache-producer' || APPROXIMATE.has(type);
-  return isCounted && Number(tokens) % 64 !== 0;
+  const given = Number(parameterAt(parameters, 'blockSizeTokens') ?? 0);
+  if (!isCounted || given % BLOCK_TOKENS === 0) return [];
+  const taken = Math.max(1, Math.floor(given / BLOCK_TOKENS)) * BLOCK_TOKENS;
+  const where = `${path}.blockSizeTokens`;
+  const text = `${where} is ${given}: blocks have ${taken} tokens, because they have a multiple of ${BLOCK_TOKENS}`;
+  return [{ path: where, reason: 'own-way', text }];
 }
 
 /** A text that is read as `least`. */

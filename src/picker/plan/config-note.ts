@@ -28,7 +28,8 @@ export const NOTE_REASONS: Readonly<Record<NoteReason, string>> = {
   'no-weight': 'Only scorers have weights.',
   'no-such-parameter': 'The plugin type reads no such parameter, and the reference ignores it too.',
   core: 'The picker does the work of this plugin itself.',
-  'own-way': 'The picker does this in its own way, which has no such setting.',
+  'own-way':
+    'The picker does this in its own way, which has no such setting, or takes another value than the given one, which the note says.',
   obsolete: 'The reference reads this and ignores it.',
   'gate-off': 'A feature gate that is off switches it off, as in the reference.',
   'switched-off':

@@ -70,14 +70,15 @@ async function differs(one: Seen, other: Seen): Promise<boolean> {
   return (await one.page()) !== (await other.page());
 }
 
-/** Whether a note says that a parameter, or what contains it, has no effect. */
-function isNoted({ notes }: PickerPlan, type: string, path: readonly string[]): boolean {
+/** What notes say of a parameter, or of what contains it. */
+function notesOf({ notes }: PickerPlan, type: string, path: readonly string[]): readonly string[] {
   const at = [...(SECTIONS.has(type) ? [type] : []), ...path].join('.');
-  return notes.some((note) => {
+  const about = notes.filter((note) => {
     if (note.reason === 'deprecated' || note.reason === 'unverified') return false;
     const noted = note.path.replace(/\[\d+\]/g, '').replace(/^plugins\.parameters\.?/, '');
     return noted === '' || `${at}.`.startsWith(`${noted}.`);
   });
+  return about.map(({ text }) => text);
 }
 
 /** How a parameter shows: by what is seen, by a note, or not at all. */
@@ -96,10 +97,12 @@ async function showing({ type, path, values }: Parameter): Promise<string> {
     if (changed === undefined) continue;
     accepted += 1;
     const isOther = await differs(before, await seenWith(given, changed));
-    if (isNoted(changed, type, path)) {
-      if (isOther) return `noted, and ${JSON.stringify(value)} is seen`;
-      noted += 1;
-    } else if (isOther) return 'seen';
+    const notes = notesOf(changed, type, path);
+    if (isOther && notes.some((text) => / ha(?:s|ve) no effect/.test(text))) {
+      return `noted, and ${JSON.stringify(value)} is seen`;
+    }
+    if (isOther) return 'seen';
+    if (notes.length > 0) noted += 1;
   }
   if (noted > 0) return 'noted';
   return accepted === 0 ? 'every value is refused' : 'nothing changes';
