@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { configFileOf, type PlanAdditions, planFromPlugins } from '../catalogue/plan.ts';
-import { ConfigError } from '../framework/error.ts';
+import { commandLineError } from '../framework/error.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { createLog, type Log } from '../runtime/log/log.ts';
 import { exitAtLatest, untilSignal, untilUncaught } from '../runtime/process/process-end.ts';
@@ -102,7 +102,7 @@ function nameOf({ config, configText }: Pick<ServeFlags, 'config' | 'configText'
 function additionsOf({ config, configText, featureGates }: ServeFlags): PlanAdditions {
   if (configText === undefined) return { featureGates };
   if (config !== CONFIG_BY_DEFAULT) {
-    throw flagError('--config-text', 'cannot be used with --config: give one of them');
+    throw commandLineError('--config-text', 'cannot be used with --config: give one of them');
   }
   return { text: configText, featureGates };
 }
@@ -143,7 +143,7 @@ async function shadowOptions(
   // While observing, the configuration itself is the first of the shadows.
   const names = observe ? [...new Set([own, ...shadow])] : shadow;
   if (shadowLog !== undefined && names.length === 0) {
-    throw flagError('--shadow-log', 'has nothing to write: add --shadow <file|name>');
+    throw commandLineError('--shadow-log', 'has nothing to write: add --shadow <file|name>');
   }
   const given = (name: string): PlanAdditions => (observe && name === own ? additions : {});
   // Read here, so that errors in a shadow's configuration appear now and not later in its thread.
@@ -164,14 +164,13 @@ function promotionFrom(
 ): ShadowingOptions['promotion'] {
   if (promotion === undefined) return undefined;
   if (observe) {
-    throw flagError('--promotion', 'cannot be used with --observe, which decides no requests');
+    throw commandLineError(
+      '--promotion',
+      'cannot be used with --observe, which decides no requests',
+    );
   }
   if (plans.size === 0) {
-    throw flagError('--promotion', 'has nothing to promote: add --shadow <file|name>');
+    throw commandLineError('--promotion', 'has nothing to promote: add --shadow <file|name>');
   }
   return { rule: promotion === true ? undefined : readPromotionRule(promotion, plans), plans };
-}
-
-function flagError(flag: string, message: string): ConfigError {
-  return new ConfigError('command line', [{ path: flag, message }]);
 }

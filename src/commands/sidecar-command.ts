@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { packageVersion } from '../files/folders.ts';
 import type { Following } from '../files/following/follow-files.ts';
-import { ConfigError } from '../framework/error.ts';
+import { commandLineError } from '../framework/error.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { nodeClock } from '../runtime/clock/node-clock.ts';
 import { createLog } from '../runtime/log/log.ts';
@@ -182,7 +182,7 @@ const PORT_MAX = 65_535;
 function checkCombinations(flags: SidecarFlags): void {
   const { kvConnector, enableP2pPull, dataParallelSize: ranks, port, engine } = flags;
   const refuse = (path: string, message: string): never => {
-    throw new ConfigError('command line', [{ path, message }]);
+    throw commandLineError(path, message);
   };
   if (enableP2pPull && kvConnector !== 'nixlv2') {
     refuse('--enable-p2p-pull', `needs --kv-connector nixlv2, but that is ${kvConnector}`);

@@ -172,6 +172,11 @@ export class ConfigError extends Error {
   }
 }
 
+/** A command line that cannot be used. `at` is the flag as it is written, or the file that it names. */
+export function commandLineError(at: string, message: string): ConfigError {
+  return new ConfigError('command line', [{ path: at, message }]);
+}
+
 /** Throws when the program is wrong. Never caught: the process ends, the proxy fails open. */
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${message}`);

@@ -1,7 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { ApiAccess } from '../../endpoints/discovery/kubernetes/api/api-access.ts';
 import { knownFileFault } from '../../files/file-fault.ts';
-import { ConfigError, messageOf } from '../../framework/error.ts';
+import { type ConfigError, commandLineError, messageOf } from '../../framework/error.ts';
 import { needPackages } from '../../runtime/need-packages.ts';
 
 /** The server that Kubernetes' client assumes where nothing names one. */
@@ -60,7 +60,5 @@ function load(config: KubeConfig, file: string | undefined): void {
 }
 
 function kubeconfigError(file: string | undefined, message: string): ConfigError {
-  return new ConfigError('command line', [
-    { path: file === undefined ? '--kubeconfig' : `--kubeconfig ${file}`, message },
-  ]);
+  return commandLineError(file === undefined ? '--kubeconfig' : `--kubeconfig ${file}`, message);
 }

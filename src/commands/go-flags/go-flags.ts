@@ -1,4 +1,4 @@
-import { ConfigError } from '../../framework/error.ts';
+import { commandLineError } from '../../framework/error.ts';
 import { flagError } from './reference-flags.ts';
 
 export interface GivenFlag {
@@ -22,7 +22,7 @@ const BAD_FLAG = /^(?:---|--=|-=)/;
 export function goFlagName(word: string): string | undefined {
   if (BAD_FLAG.test(word)) {
     const message = 'is not a flag: write two dashes and its name, such as --grpc-port=9002';
-    throw new ConfigError('command line', [{ path: word, message }]);
+    throw commandLineError(word, message);
   }
   return VERBOSITY.test(word) ? 'v' : FLAG.exec(word)?.[1];
 }

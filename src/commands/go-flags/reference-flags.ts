@@ -1,5 +1,5 @@
 import { ENGINES, type EngineMapping } from '../../endpoints/scraping/page/engine-metrics.ts';
-import { ConfigError } from '../../framework/error.ts';
+import { type ConfigError, commandLineError } from '../../framework/error.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 import { bytesOf } from './byte-quantity.ts';
 import { goWhole } from './go-whole.ts';
@@ -228,5 +228,5 @@ export function isTrue(text: string, name: string): boolean {
 }
 
 export function flagError(name: string, message: string): ConfigError {
-  return new ConfigError('command line', [{ path: `--${name}`, message }]);
+  return commandLineError(`--${name}`, message);
 }

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { ConfigError } from '../../framework/error.ts';
+import { commandLineError } from '../../framework/error.ts';
 import type { ListenOptions } from '../../serve/options/serve-options.ts';
 import { port, wholeNumber } from './option-values.ts';
 
@@ -42,7 +42,7 @@ export function refuseSharedPorts(ports: PortsByFlag): void {
     const other = given.slice(0, at).find(([, before]) => before === number);
     if (other === undefined) continue;
     const message = `${number} is the port of ${other[0]}, too: give one of them another port`;
-    throw new ConfigError('command line', [{ path: flag, message }]);
+    throw commandLineError(flag, message);
   }
 }
 

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
 import { poolVersionOf } from '../../endpoints/discovery/kubernetes/pool/inference-pool.ts';
 import { readSelector } from '../../endpoints/discovery/kubernetes/pool/read-selector.ts';
-import { ConfigError } from '../../framework/error.ts';
+import { commandLineError } from '../../framework/error.ts';
 import type { PoolOptions } from '../../serve/options/serve-options.ts';
 import { loadApiAccess } from '../api-access/load-api-access.ts';
 import { port } from './option-values.ts';
@@ -63,7 +63,7 @@ export async function poolFrom(
   if (!asksForPods(flags, isListed)) {
     if (flags.haEnableLeaderElection) {
       const message = 'needs --pool-namespace: the Lease is in the namespace of the pool';
-      throw flagError('--ha-enable-leader-election', message);
+      throw commandLineError('--ha-enable-leader-election', message);
     }
     return { poolName, kubernetes: undefined, election: undefined };
   }
@@ -96,14 +96,17 @@ function selected({
   const count = endpointTargetPorts.length;
   if (endpointSelector === undefined) {
     if (count === 0) return undefined;
-    throw flagError('--endpoint-target-ports', 'needs --endpoint-selector: the pool has its own');
+    throw commandLineError(
+      '--endpoint-target-ports',
+      'needs --endpoint-selector: the pool has its own',
+    );
   }
   const selector = readSelector(endpointSelector);
-  if ('fault' in selector) throw flagError('--endpoint-selector', selector.fault);
+  if ('fault' in selector) throw commandLineError('--endpoint-selector', selector.fault);
   if (count === 0 || count > PORTS_MAX) {
     const what = count === 0 ? 'is missing' : `names ${count} ports`;
     const message = `${what}: give 1 to ${PORTS_MAX}, such as 8000,8001`;
-    throw flagError('--endpoint-target-ports', message);
+    throw commandLineError('--endpoint-target-ports', message);
   }
   return { selector: selector.text, ports: endpointTargetPorts };
 }
@@ -113,8 +116,4 @@ function ports(text: string, before: readonly number[]): readonly number[] {
   const given = text.split(',').map((each) => port(each.trim()));
   if (given.includes(0)) throw new InvalidArgumentError('0 is not a port of a model server.');
   return [...new Set([...before, ...given])];
-}
-
-function flagError(flag: string, message: string): ConfigError {
-  return new ConfigError('command line', [{ path: flag, message }]);
 }

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { fileFault } from '../../files/file-fault.ts';
 import { readFollowed } from '../../files/following/read-followed.ts';
-import { ConfigError } from '../../framework/error.ts';
+import { commandLineError } from '../../framework/error.ts';
 import { SEND_INTERVAL_MS } from '../../replicas/replica.ts';
 import type { ServeOptions } from '../../serve/options/serve-options.ts';
 import { atLeastOne } from './option-values.ts';
@@ -59,12 +59,15 @@ export function replicasFrom(flags: ReplicaFlags): ServeOptions['replicas'] {
   if (servers === undefined) return undefined;
   if (intervalMs > INTERVAL_MS_MAX) {
     const message = `${intervalMs} ms are too long; give at most ${INTERVAL_MS_MAX}`;
-    throw flagError('--replicas-interval-ms', message);
+    throw commandLineError('--replicas-interval-ms', message);
   }
   for (const url of servers.split(',')) checkServer(url.trim());
   const subject = flags.replicasSubject ?? `pointsman.${poolName}`;
   if (!/^[\w-]+(\.[\w-]+)*$/.test(subject))
-    throw flagError('--replicas-subject', `${subject} is no subject; give words separated by dots`);
+    throw commandLineError(
+      '--replicas-subject',
+      `${subject} is no subject; give words separated by dots`,
+    );
   const key = readKey(flags.replicasKeyFile);
   const { replicasNatsCa: caFile, replicasNatsCert: certFile, replicasNatsKey: keyFile } = flags;
   const hasTls = caFile !== undefined || certFile !== undefined;
@@ -90,19 +93,22 @@ function checkServer(url: string): void {
   const { protocol, hostname: host, username = '', pathname } = parsed ?? {};
   if (username !== '') {
     // Not repeated: it holds a secret.
-    throw flagError('--replicas-nats', 'has credentials: give them with --replicas-nats-creds');
+    throw commandLineError(
+      '--replicas-nats',
+      'has credentials: give them with --replicas-nats-creds',
+    );
   }
   const isNats = protocol === 'nats:' || protocol === 'tls:';
   if (isNats && host !== '' && (pathname === '' || pathname === '/')) return;
   const message = `"${url}" is not the URL of a NATS server: give nats://host:port or tls://host:port, several of one cluster separated by commas`;
-  throw flagError('--replicas-nats', message);
+  throw commandLineError('--replicas-nats', message);
 }
 
 function readKey(file: string | undefined): Uint8Array | undefined {
   const key = read('--replicas-key-file', file);
   if (key === undefined || key.length >= KEY_BYTES_MIN) return key;
   const message = `${file} has ${key.length} bytes; a key has at least ${KEY_BYTES_MIN}`;
-  throw flagError('--replicas-key-file', message);
+  throw commandLineError('--replicas-key-file', message);
 }
 
 /** Reads the file once now, so that one that cannot be read is refused at the start. */
@@ -117,10 +123,6 @@ function read(flag: string, file: string | undefined): Uint8Array | undefined {
   try {
     return readFollowed(file);
   } catch (error) {
-    throw flagError(flag, `${file}: ${fileFault(error)}`);
+    throw commandLineError(flag, `${file}: ${fileFault(error)}`);
   }
-}
-
-function flagError(flag: string, message: string): ConfigError {
-  return new ConfigError('command line', [{ path: flag, message }]);
 }

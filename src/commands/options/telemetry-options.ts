@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ConfigError } from '../../framework/error.ts';
+import { commandLineError } from '../../framework/error.ts';
 import { type LineWriter, standardOutput } from '../../runtime/log/line-writer.ts';
 import {
   type Environment,
@@ -39,7 +39,7 @@ export function telemetryFrom(
   ] as const) {
     if (!given || !observe) continue;
     const message = 'cannot be used with --observe: the picker that decides has the requests';
-    throw new ConfigError('command line', [{ path: flag, message }]);
+    throw commandLineError(flag, message);
   }
   return {
     tracing: tracing ? planTracing(environment) : undefined,

@@ -1,6 +1,6 @@
 import { poolVersionOf } from '../../endpoints/discovery/kubernetes/pool/inference-pool.ts';
 import { startKubernetes } from '../../endpoints/discovery/kubernetes/start-kubernetes.ts';
-import { ConfigError } from '../../framework/error.ts';
+import { commandLineError } from '../../framework/error.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { nodeClock } from '../../runtime/clock/node-clock.ts';
@@ -31,7 +31,7 @@ export async function followPool(
   const [, namespace = 'default', name = ''] = /^(?:([^/]+)\/)?([^/]+)$/.exec(pool) ?? [];
   if (name === '') {
     const message = `is ${pool}: it must be namespace/name, or the name of a pool in default`;
-    throw new ConfigError('command line', [{ path: '--inference-pool', message }]);
+    throw commandLineError('--inference-pool', message);
   }
   const clock = nodeClock();
   const following = startKubernetes({

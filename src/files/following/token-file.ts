@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
-import { ConfigError } from '../../framework/error.ts';
+import { commandLineError } from '../../framework/error.ts';
 import { PRIVATE_FILE } from '../folders.ts';
 import { readFollowed } from './read-followed.ts';
 
@@ -19,7 +19,7 @@ export function readToken(flag: string, path: string): string {
     const message =
       `the token in ${path} must have at least ${TOKEN_CHARS_MIN} printable characters and no ` +
       'space; make one with: openssl rand -hex 32';
-    throw new ConfigError('command line', [{ path: flag, message }]);
+    throw commandLineError(flag, message);
   }
   return token;
 }

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ConfigError } from '../../framework/error.ts';
+import { commandLineError } from '../../framework/error.ts';
 import { partialOf } from './write-whole.ts';
 
 /** Throws ConfigError where `to` is a folder, in no folder, or one of `inputs` or in theirs. */
@@ -10,7 +10,7 @@ export function refuseOverwriting(
   example = 'trace.jsonl.zst',
 ): void {
   const refuse = (message: string): never => {
-    throw new ConfigError('command line', [{ path: to, message }]);
+    throw commandLineError(to, message);
   };
   const input = inputs.find((each) => isSame(to, each) || isSame(partialOf(to), each));
   if (input !== undefined) {

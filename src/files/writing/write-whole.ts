@@ -8,7 +8,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { ConfigError } from '../../framework/error.ts';
+import { commandLineError } from '../../framework/error.ts';
 
 /**
  * Writes a file from its pieces. What was at the path is replaced once all is written, and stays
@@ -24,7 +24,7 @@ export function writeWhole(path: string, pieces: Iterable<string | Uint8Array>):
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
     const message = `cannot be written: ${error.message}`;
-    throw new ConfigError('command line', [{ path, message }]);
+    throw commandLineError(path, message);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ApiAccess } from '../../endpoints/discovery/kubernetes/api/api-access.ts';
 import { makeTokenFile } from '../../files/following/token-file.ts';
-import { ConfigError } from '../../framework/error.ts';
+import { commandLineError } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { limitedWarnings } from '../../runtime/log/limited-log.ts';
 import type { Log } from '../../runtime/log/log.ts';
@@ -36,7 +36,7 @@ export function adminAccess(
 ): Pick<AdminServerOptions, 'access' | 'onRefused'> {
   const { adminTokenFile, adminRemote: remote } = options;
   if (remote === true && adminTokenFile === undefined) {
-    throw refusedFlag('--admin-remote', `needs ${ADMIN}: other machines must give a token`);
+    throw commandLineError('--admin-remote', `needs ${ADMIN}: other machines must give a token`);
   }
   if (adminTokenFile !== undefined) makeTokenFile(adminTokenFile);
   const adminToken =
@@ -76,7 +76,7 @@ function metricsGuard(
   if (metricsEndpointAuth !== true) return byFile;
   if (kubernetes === undefined) {
     const message = 'needs --pool-namespace: the API server of the pool knows the tokens';
-    throw refusedFlag('--metrics-endpoint-auth', message);
+    throw commandLineError('--metrics-endpoint-auth', message);
   }
   const review = reviewBy(kubernetes.access);
   const { guard } = new ReviewedTokens({ review, keyOf: tokenDigest, clock });
@@ -91,10 +91,6 @@ function reviewBy(access: ApiAccess): (token: string) => Promise<Review> {
     loaded ??= import('./kubernetes-review.ts').then((module) => module.kubernetesReview(access));
     return (await loaded)(token);
   };
-}
-
-function refusedFlag(path: string, message: string): ConfigError {
-  return new ConfigError('command line', [{ path, message }]);
 }
 
 function tokenGuard(path: string): (token: string | undefined) => AccessRefusal | undefined {

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../framework/error.ts';
+import { type ConfigError, commandLineError } from '../../framework/error.ts';
 import type { Observer } from '../../framework/observer.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import type { ListenOptions, ServeOptions } from './serve-options.ts';
@@ -37,5 +37,5 @@ function reporterRefusal(which: string): ConfigError {
 }
 
 function refusal(message: string): ConfigError {
-  return new ConfigError('command line', [{ path: '--io-workers', message }]);
+  return commandLineError('--io-workers', message);
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
 import type { Registry } from 'prom-client';
 import type { Certificate } from '../../extproc/server/port/tls-credentials.ts';
-import { ConfigError, messageOf } from '../../framework/error.ts';
+import { commandLineError, messageOf } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import type { Log } from '../../runtime/log/log.ts';
@@ -42,7 +42,7 @@ export function metricsTls(
   if (folder === undefined) {
     if (authorities === undefined) return undefined;
     const message = `needs ${CERTIFICATE}: without TLS clients have no certificate`;
-    throw new ConfigError('command line', [{ path: AUTHORITIES, message }]);
+    throw commandLineError(AUTHORITIES, message);
   }
   const read = (): SecureContextOptions & Certificate => ({
     ...readCertificate(folder, CERTIFICATE),

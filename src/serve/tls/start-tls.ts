@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { ClientFault } from '../../extproc/server/port/client-faults.ts';
 import { type TlsContext, TlsCredentials } from '../../extproc/server/port/tls-credentials.ts';
-import { ConfigError } from '../../framework/error.ts';
+import { commandLineError } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import { selfSignedCertificate } from '../../runtime/network/server/self-signed-certificate.ts';
@@ -77,7 +77,7 @@ function plaintext(
 ): Omit<ServeTls, 'onClientFault'> {
   if (clientCaFile !== undefined) {
     const message = 'cannot be used with --insecure: without TLS clients have no certificate';
-    throw new ConfigError('command line', [{ path: '--client-ca-file', message }]);
+    throw commandLineError('--client-ca-file', message);
   }
   if (certPath !== undefined) {
     const message = '--cert-path has no effect: with --insecure ext_proc is served without TLS';

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../framework/error.ts';
+import { commandLineError } from '../../framework/error.ts';
 
 type MinVersion = 'TLSv1.2' | 'TLSv1.3';
 
@@ -40,7 +40,7 @@ export function minVersionOf(text: string | undefined): MinVersion | undefined {
   const version = VERSIONS[text];
   if (version !== undefined) return version;
   const all = Object.keys(VERSIONS).join(', ');
-  throw refused('--tls-min-version', `is ${text}: it must be one of ${all}`);
+  throw commandLineError('--tls-min-version', `is ${text}: it must be one of ${all}`);
 }
 
 /** Suites that Go has and HTTP/2 does not allow: a list may have them, and they are not offered. */
@@ -58,7 +58,7 @@ export function ciphersOf(text: string | undefined): string | undefined {
   const wrong = given.find((name) => !isKnown(ALIASES[name] ?? name));
   if (wrong !== undefined) {
     const all = [...Object.keys(TLS12_SUITES), ...TLS13_SUITES].join(', ');
-    throw refused('--tls-cipher-suites', `has ${wrong}: HTTP/2 and Node offer ${all}`);
+    throw commandLineError('--tls-cipher-suites', `has ${wrong}: HTTP/2 and Node offer ${all}`);
   }
   const tls13 = given.filter((name) => TLS13_SUITES.includes(name));
   const tls12 = given.flatMap((name) => TLS12_SUITES[ALIASES[name] ?? name] ?? []);
@@ -67,8 +67,4 @@ export function ciphersOf(text: string | undefined): string | undefined {
 
 function isKnown(name: string): boolean {
   return TLS13_SUITES.includes(name) || Object.hasOwn(TLS12_SUITES, name) || NOT_HTTP2.test(name);
-}
-
-function refused(path: string, message: string): ConfigError {
-  return new ConfigError('command line', [{ path, message }]);
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ConfigError, messageOf } from '../../../framework/error.ts';
+import { commandLineError, messageOf } from '../../../framework/error.ts';
 import type { Clock } from '../../../framework/runtime.ts';
 import { NameResolver } from '../../../runtime/network/name-resolver.ts';
 import type { MoriIoOptions } from '../../../sidecar/contracts/mori-io.ts';
@@ -62,7 +62,10 @@ export async function moriIoFrom(
 ): Promise<MoriIo> {
   if (!flags.moriioWriteMode) {
     if (flags.moriioParallelDispatch) {
-      throw flagError('--moriio-parallel-dispatch', 'needs --moriio-write-mode: give it, too');
+      throw commandLineError(
+        '--moriio-parallel-dispatch',
+        'needs --moriio-write-mode: give it, too',
+      );
     }
     return { options: undefined, stop: () => undefined };
   }
@@ -73,7 +76,10 @@ export async function moriIoFrom(
   const resolve = resolver.resolve.bind(resolver);
   const follow = (flag: string, names: readonly string[]): Promise<HostAddresses> =>
     followHosts(names, { resolve, clock, log }).catch((error: unknown) => {
-      throw flagError(flag, `cannot be looked up (${messageOf(error)}): give hosts that exist`);
+      throw commandLineError(
+        flag,
+        `cannot be looked up (${messageOf(error)}): give hosts that exist`,
+      );
     });
   const local = await follow('--moriio-local-pod-ip', [localHost]);
   const prefill = await follow('--moriio-remote-hosts', flags.moriioRemoteHosts);
@@ -100,7 +106,7 @@ function localHostOf({
   const host = moriioLocalPodIp ?? podIp;
   if (host !== undefined) return host;
   const message = 'needs --moriio-local-pod-ip or $POD_IP: the address that engines write to';
-  throw flagError('--moriio-write-mode', message);
+  throw commandLineError('--moriio-write-mode', message);
 }
 
 /** What needs no look-up. */
@@ -129,14 +135,10 @@ function checkHosts(
   const pods = moriioDpSize / moriioDpSizeLocal;
   if (pods === length) return;
   const message = `names ${length} hosts: --moriio-dp-size ${moriioDpSize} divided by --moriio-dp-size-local ${moriioDpSizeLocal} must give as many`;
-  throw flagError(flag, message);
+  throw commandLineError(flag, message);
 }
 
 function hosts(text: string, before: readonly string[]): readonly string[] {
   const named = text.split(',').map((each) => each.trim());
   return [...before, ...named.filter((each) => each !== '')];
-}
-
-function flagError(path: string, message: string): ConfigError {
-  return new ConfigError('command line', [{ path, message }]);
 }
