@@ -52,7 +52,7 @@ interface SimulateFlags extends PlanningFlags, TraceFlags {
 }
 
 /** The figures of all configurations, and of all shapes of the pool if a plan was asked for. */
-interface Outcome {
+interface SimulationOutcome {
   readonly reports: readonly ConfigReport[];
   readonly results: readonly Omit<JobResult, 'trace'>[];
   readonly plan: ServerPlan | undefined;
@@ -147,7 +147,7 @@ async function runWithProgress(
 }
 
 function outcomeText(
-  { reports, results, plan, costUnit }: Omit<Outcome, 'servers'>,
+  { reports, results, plan, costUnit }: Omit<SimulationOutcome, 'servers'>,
   legend: string,
 ): string {
   // Some terminals say 0 for not known.
@@ -157,7 +157,7 @@ function outcomeText(
   return [renderComparison(reports, columns), legend, ...notes, planText].join('');
 }
 
-async function writeReport(flags: SimulateFlags, outcome: Outcome): Promise<void> {
+async function writeReport(flags: SimulateFlags, outcome: SimulationOutcome): Promise<void> {
   const { report, trace, pool, speed } = flags;
   const { reports, results, plan, costUnit, servers } = outcome;
   if (report === undefined) return;

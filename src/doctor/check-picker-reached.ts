@@ -4,7 +4,7 @@ import type { Cluster } from './envoy-types.ts';
 import type { Finding } from './finding.ts';
 
 type Cause = Pick<Finding, 'what' | 'mend' | 'lines'>;
-type Counter = (name: string) => number;
+type ReadCounter = (name: string) => number;
 
 /**
  * Clusters of the picker over which no stream has ever been answered, with the cause that Envoy's
@@ -16,7 +16,8 @@ export function checkPickerReached(
 ): readonly Finding[] {
   const values = new Map((stats.stats ?? []).map(({ name, value }) => [name, value]));
   return pickers.flatMap((cluster) => {
-    const counter: Counter = (name) => Number(values.get(`cluster.${cluster.name}.${name}`) ?? 0);
+    const counter: ReadCounter = (name) =>
+      Number(values.get(`cluster.${cluster.name}.${name}`) ?? 0);
     const cause = counter('upstream_rq_2xx') > 0 ? undefined : causeOf(cluster, counter);
     if (cause === undefined) return [];
     const where = `cluster ${cluster.name}, of the picker`;
@@ -24,7 +25,7 @@ export function checkPickerReached(
   });
 }
 
-function causeOf(cluster: Cluster, counter: Counter): Cause | undefined {
+function causeOf(cluster: Cluster, counter: ReadCounter): Cause | undefined {
   const failed = counter('upstream_cx_connect_fail');
   if (cluster.transport_socket !== undefined) {
     const unverified =

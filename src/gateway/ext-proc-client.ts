@@ -20,17 +20,17 @@ type OfHalves<Part extends string, T> = {
   readonly [name in `${'request' | 'response'}_${Part}`]?: T;
 };
 
-interface HeaderList {
+interface WireHeaders {
   readonly headers: readonly WireHeader[];
 }
 
 /** A message of the data plane: one of the fields, and `protocol_config` in the first. */
 export type ProcessingRequest = OfHalves<
   'headers',
-  { readonly headers: HeaderList; readonly end_of_stream: boolean }
+  { readonly headers: WireHeaders; readonly end_of_stream: boolean }
 > &
   OfHalves<'body', { readonly body: Buffer; readonly end_of_stream: boolean }> &
-  OfHalves<'trailers', { readonly trailers: HeaderList }> & {
+  OfHalves<'trailers', { readonly trailers: WireHeaders }> & {
     readonly metadata_context?: unknown;
     readonly protocol_config?: OfHalves<'body_mode', 'FULL_DUPLEX_STREAMED'>;
   };
@@ -169,7 +169,7 @@ function serviceOf(file: string, fullName: string): ServiceClientConstructor {
 
 type Connected = ExtProcClient & Pick<Client, 'getChannel'>;
 
-interface Transport {
+interface GrpcTransport {
   readonly channel: ChannelCredentials;
   /** Options that it needs itself. */
   readonly own: ChannelOptions;
@@ -178,7 +178,7 @@ interface Transport {
 function connectTo(
   address: string,
   [Processor, AccessLog]: readonly [ServiceClientConstructor, ServiceClientConstructor],
-  { channel, own }: Transport,
+  { channel, own }: GrpcTransport,
 ): Connected {
   const processor = new Processor(address, channel, {
     'grpc.max_receive_message_length': -1,

@@ -12,7 +12,7 @@ import type { TurnOutbox } from './turn-outbox.ts';
 export type Preparing = 'nothing' | 'waits' | 'bodies';
 
 /** A request that the deciding thread knows. */
-interface OpenRequest {
+interface AskedRequest {
   readonly key: number;
   readonly request: InferenceRequest;
   /** While it waits for its pick. */
@@ -25,9 +25,9 @@ interface OpenRequest {
 /** The decision core in another thread, as the sessions of an I/O worker see it. */
 export class RemoteRouter implements Router {
   readonly #outbox: TurnOutbox;
-  readonly #open = new Map<number, OpenRequest>();
-  readonly #prepared = new Map<InferenceRequest, OpenRequest>();
-  readonly #placements = new Map<Placement, OpenRequest>();
+  readonly #open = new Map<number, AskedRequest>();
+  readonly #prepared = new Map<InferenceRequest, AskedRequest>();
+  readonly #placements = new Map<Placement, AskedRequest>();
   readonly #onTraceparent: (id: string, traceparent: string) => void;
   #keys = 0;
   #preparing: Preparing = 'nothing';
@@ -129,7 +129,7 @@ export class RemoteRouter implements Router {
     }
   }
 
-  #place(open: OpenRequest | undefined, placed: Placed): void {
+  #place(open: AskedRequest | undefined, placed: Placed): void {
     const placement = open?.placement;
     // Its client has gone meanwhile; the deciding thread learns so by `cancel`.
     if (open === undefined || placement === undefined) return;
@@ -141,14 +141,14 @@ export class RemoteRouter implements Router {
     placement.placed(new RemoteRouted(request, placed, { key, outbox: this.#outbox, onDone }));
   }
 
-  #begin(request: InferenceRequest, waits: Pick<OpenRequest, 'ready' | 'refuse'>): OpenRequest {
+  #begin(request: InferenceRequest, waits: Pick<AskedRequest, 'ready' | 'refuse'>): AskedRequest {
     const open = { key: this.#keys++, request, ...waits };
     this.#open.set(open.key, open);
     return open;
   }
 
   /** The request is over here without a pick. Returns what waited for one. */
-  #settle(open: OpenRequest | undefined): Placement | undefined {
+  #settle(open: AskedRequest | undefined): Placement | undefined {
     if (open === undefined) return undefined;
     this.#open.delete(open.key);
     this.#prepared.delete(open.request);
@@ -157,7 +157,7 @@ export class RemoteRouter implements Router {
     return placement;
   }
 
-  #cancel(open: OpenRequest | undefined): void {
+  #cancel(open: AskedRequest | undefined): void {
     if (open === undefined) return;
     this.#settle(open);
     this.#outbox.writer.put(TO_CORE.cancel, open.key);

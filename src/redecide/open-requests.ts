@@ -18,7 +18,8 @@ export interface ExpectedToken {
   readonly predictedMs: Millis;
 }
 
-interface OpenRequest {
+/** A request that was decided again and has not ended yet. */
+interface OpenRedecision {
   readonly routed: RoutedRequest;
   /** Undefined after the first token, and where none is predicted. */
   readonly expected?: ExpectedToken | undefined;
@@ -26,7 +27,7 @@ interface OpenRequest {
 
 /** The requests that have been placed and have not ended yet, by their number in the capture. */
 export class OpenRequests {
-  readonly #open = new Map<number, OpenRequest>();
+  readonly #open = new Map<number, OpenRedecision>();
   readonly #onFirstToken: ((token: FirstToken) => void) | undefined;
 
   /** `onFirstToken` is called for each one that is seen and was expected. */
@@ -58,7 +59,7 @@ export class OpenRequests {
 
   #firstToken(
     { n, t }: Extract<OutcomeRecord, { e: 'first' }>,
-    { routed, expected }: OpenRequest,
+    { routed, expected }: OpenRedecision,
   ): void {
     routed.firstToken();
     if (expected === undefined) return;

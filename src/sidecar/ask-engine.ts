@@ -53,14 +53,15 @@ async function answerTo(
   return computedAhead({ body: object, api, prefiller }, answer, exchange);
 }
 
-interface Generation {
+/** A request that generates tokens, and the server that its headers name for the prompt. */
+interface AskedGeneration {
   readonly body: JsonObject;
   readonly api: GenerationApi;
   readonly prefiller: string | undefined;
 }
 
 async function generate(
-  { body, api, prefiller }: Generation,
+  { body, api, prefiller }: AskedGeneration,
   exchange: Exchange,
 ): Promise<EngineAnswer> {
   const encoders = namedEncoders(exchange);

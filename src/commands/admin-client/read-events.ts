@@ -10,7 +10,7 @@ const SILENT_MAX_MS = 10_000;
 const NOTE_AFTER_MS = 2000;
 const EVENT_CHARS_MAX = 16 * 1024 * 1024;
 
-interface Waiting {
+interface EventsWait {
   /** Gets a line where the first event is awaited for long. */
   readonly note?: (line: string) => void;
   readonly connectTimeoutMs?: number;
@@ -27,7 +27,7 @@ export async function readEvents<T>(
   flags: AdminFlags,
   path: string,
   onEvent: (event: T) => boolean,
-  waiting: Waiting = {},
+  waiting: EventsWait = {},
 ): Promise<void> {
   const { note, noteAfterMs = NOTE_AFTER_MS } = waiting;
   const late = setTimeout(
@@ -49,7 +49,7 @@ async function followEvents<T>(
   flags: AdminFlags,
   path: string,
   onEvent: (event: T) => boolean,
-  { connectTimeoutMs = CONNECT_TIMEOUT_MS, silentMaxMs = SILENT_MAX_MS }: Waiting,
+  { connectTimeoutMs = CONNECT_TIMEOUT_MS, silentMaxMs = SILENT_MAX_MS }: EventsWait,
 ): Promise<void> {
   const { admin } = flags;
   const abort = new AbortController();

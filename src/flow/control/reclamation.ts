@@ -3,7 +3,7 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { RunningRequests } from './running-requests.ts';
 
 /** The room that a band needs which waits because the pool is too full for it. */
-interface Demand {
+interface ReclaimedRoom {
   readonly priority: number;
   readonly saturation: number;
   /** From this saturation on the band is closed. */
@@ -74,7 +74,10 @@ export class Reclamation {
   }
 
   /** The requests to evict: each of a lower priority than the demand. */
-  reclaim({ priority, saturation, ceiling }: Demand, at: Millis): readonly InferenceRequest[] {
+  reclaim(
+    { priority, saturation, ceiling }: ReclaimedRoom,
+    at: Millis,
+  ): readonly InferenceRequest[] {
     const running = this.#running;
     const credit = saturation / running.size;
     this.target = saturation - ceiling;

@@ -25,7 +25,7 @@ export interface ReserveParts
 }
 
 /** A decision, and its primary. */
-interface Target {
+interface PickedEndpoint {
   readonly decision: Decision;
   readonly endpoint: Endpoint;
 }
@@ -33,7 +33,7 @@ interface Target {
 /** What the core that decided expects of the request there. */
 export function expectationOf(
   { request, context, generation: { core } }: Cycle,
-  { decision: { prefill }, endpoint }: Target,
+  { decision: { prefill }, endpoint }: PickedEndpoint,
 ): Expectation {
   return {
     cachedTokens: core.cachedTokens(endpoint, context),
@@ -46,7 +46,7 @@ export function expectationOf(
 /** Reserves for a cycle by this decision, whose primary is `endpoint`. */
 export function reserveRequest(
   cycle: Cycle,
-  { decision, endpoint }: Target,
+  { decision, endpoint }: PickedEndpoint,
   parts: ReserveParts,
 ): ReservedRequest {
   const { number, at, request, generation, options } = cycle;

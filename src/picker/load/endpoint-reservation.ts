@@ -44,7 +44,8 @@ export interface Reservation {
   release(): void;
 }
 
-interface ReservingLedger {
+/** What a reservation needs of the ledger. */
+interface LedgerEntries {
   entryOf(endpoint: Endpoint): EndpointEntry | undefined;
   /** An endpoint has become freer. */
   becameFreer(): void;
@@ -62,7 +63,7 @@ export class EndpointReservation implements Reservation, ListedReservation {
   older: ListedReservation | undefined;
   newer: ListedReservation | undefined;
   readonly isElsewhere: boolean;
-  readonly #ledger: ReservingLedger;
+  readonly #ledger: LedgerEntries;
   readonly #model: string;
   readonly #sent: KnownWhenSent | undefined;
   readonly #contextTokens: number;
@@ -76,7 +77,7 @@ export class EndpointReservation implements Reservation, ListedReservation {
   #lost: LostBy | undefined;
 
   constructor(
-    ledger: ReservingLedger,
+    ledger: LedgerEntries,
     entry: EndpointEntry | undefined,
     size: ReservationSize,
     sentFrom: SentFrom,

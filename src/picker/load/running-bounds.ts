@@ -24,7 +24,7 @@ export interface RunningBoundsOptions {
 }
 
 /** A request that samples have shown to wait at one endpoint. */
-interface Waiting {
+interface SeenWaiting {
   readonly reservation: ListedReservation;
   /** How many requests ran in all of these samples. */
   readonly running: number;
@@ -42,7 +42,7 @@ interface Waiting {
 export class RunningBounds {
   readonly #options: RunningBoundsOptions;
   /** By slot. */
-  readonly #waiting: (Waiting | undefined)[] = [];
+  readonly #waiting: (SeenWaiting | undefined)[] = [];
 
   constructor(options: RunningBoundsOptions) {
     this.#options = options;

@@ -2,7 +2,7 @@ import type { Waiting } from '../../flow/discipline.ts';
 import type { HeldSum } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
-interface Waits {
+interface WaitingSum {
   /** By flow control and for their endpoint. */
   readonly requests: number;
   /** The bytes of their bodies. */
@@ -12,14 +12,14 @@ interface Waits {
 }
 
 /** What waits of one priority, fairness id and objective. */
-export interface WaitingGroup extends Waits {
+export interface WaitingGroup extends WaitingSum {
   readonly priority: number;
   readonly fairnessId: string;
   /** Left out where the requests name none. */
   readonly objective?: string;
 }
 
-export interface WaitingDocument extends Waits {
+export interface WaitingDocument extends WaitingSum {
   /** The highest priority first, then those with most requests. */
   readonly groups: readonly WaitingGroup[];
   /** Groups that are left out; left out where there are none. */
@@ -91,7 +91,7 @@ function add(tallies: Map<string, Tally>, { request, since, bytes }: Waiting): v
 function waitsOf(
   { requests, bytes, since }: Pick<Tally, 'requests' | 'bytes' | 'since'>,
   now: Millis,
-): Waits {
+): WaitingSum {
   const oldest = requests > 0 && { oldestMs: Math.round(now - since) };
   return { requests, bytes, ...oldest };
 }

@@ -3,7 +3,7 @@ interface Cuttable {
   destroy(): unknown;
 }
 
-interface Reply extends Cuttable {
+interface OpenReply extends Cuttable {
   once(event: 'finish' | 'close', listener: () => void): unknown;
 }
 
@@ -18,7 +18,7 @@ const BYTES_MAX = 128 * 1024 * 1024;
 export class OpenReplies {
   readonly #bytesMax: number;
   readonly #asking = new WeakSet<Cuttable>();
-  readonly #open = new Map<Reply, number>();
+  readonly #open = new Map<OpenReply, number>();
   #bytes = 0;
 
   constructor(bytesMax: number = BYTES_MAX) {
@@ -26,7 +26,7 @@ export class OpenReplies {
   }
 
   /** Whether the request may be answered; its connection is cut where it may not. */
-  admits(socket: Cuttable, response: Reply): boolean {
+  admits(socket: Cuttable, response: OpenReply): boolean {
     if (socket.destroyed) return false;
     if (this.#asking.has(socket)) {
       socket.destroy();
@@ -43,7 +43,7 @@ export class OpenReplies {
   }
 
   /** The reply has so many bytes, which are kept until it has left. */
-  hold(response: Reply, bytes: number): void {
+  hold(response: OpenReply, bytes: number): void {
     if (response.destroyed) return;
     this.#open.set(response, bytes);
     this.#bytes += bytes;
@@ -54,7 +54,7 @@ export class OpenReplies {
     }
   }
 
-  #forget(response: Reply): void {
+  #forget(response: OpenReply): void {
     this.#bytes -= this.#open.get(response) ?? 0;
     this.#open.delete(response);
   }

@@ -14,7 +14,8 @@ export interface IoWorkersParts extends ExtProcParts {
   readonly secret: Uint32Array;
 }
 
-type Served = Omit<ExtProcServerOptions, 'session'> & {
+/** The options of the server in this thread. */
+type ServedByThread = Omit<ExtProcServerOptions, 'session'> & {
   readonly session: Omit<SessionOptions, 'newRequestId'>;
 };
 
@@ -22,7 +23,7 @@ type Served = Omit<ExtProcServerOptions, 'session'> & {
 export function ioWorkersOptions(
   options: ServeOptions,
   parts: IoWorkersParts,
-  served: Served,
+  served: ServedByThread,
 ): IoWorkersOptions {
   const { session, times, onClientFault } = served;
   return {
@@ -55,7 +56,7 @@ export function ioWorkersOptions(
 function givenToWorkers(
   { requests, metrics }: ServeOptions,
   { seed, secret }: Pick<IoWorkersParts, 'seed' | 'secret'>,
-  { session, times }: Pick<Served, 'session' | 'times'>,
+  { session, times }: Pick<ServedByThread, 'session' | 'times'>,
 ): IoWorkersOptions['given'] {
   const followed = metrics.grpcStreamMetrics === true ? 'streams' : 'messages';
   return {
@@ -72,7 +73,7 @@ function givenToWorkers(
 /** How workers read requests. It changes when the configuration is reloaded. */
 function readingRules(
   parts: IoWorkersParts,
-  session: Served['session'],
+  session: ServedByThread['session'],
 ): ReturnType<IoWorkersOptions['reading']> {
   return {
     priorities: parts.rules.priorities,

@@ -9,7 +9,7 @@ const CALLS_BYTES_MAX = 1024 * 1024;
 /** Roles and names whose text is longer count by its hash. */
 const NAME_BYTES_MAX = 1024;
 
-interface MessageParts {
+interface MessageTexts {
   readonly role: string;
   /** As JSON texts. */
   readonly names?: readonly string[];
@@ -19,7 +19,7 @@ interface MessageParts {
 }
 
 /** The digest of a message: two messages with one digest make the same part of a prompt. */
-export function messageDigest({ role, names = ['', ''], content, calls }: MessageParts): string {
+export function messageDigest({ role, names = ['', ''], content, calls }: MessageTexts): string {
   return createHash('sha256')
     .update(JSON.stringify([role, names, content, calls]))
     .digest('base64');

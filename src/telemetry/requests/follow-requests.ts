@@ -46,7 +46,7 @@ export class RequestFollower implements JournalSubscriber {
     const { clock, beginTrace } = this.#options;
     const record = newRecord(head, clock.now(), beginTrace?.(head, proxy));
     this.#open.set(head.id, record);
-    return new Following(record, clock, this.#close);
+    return new FollowedStream(record, clock, this.#close);
   };
 
   onPrepared({ id }: InferenceRequest, preparedMs: Millis): void {
@@ -110,7 +110,7 @@ export class RequestFollower implements JournalSubscriber {
 }
 
 /** What a session reports about its request. */
-class Following implements FollowedRequest {
+class FollowedStream implements FollowedRequest {
   readonly #record: RequestRecord;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #onClosed: (record: RequestRecord) => void;

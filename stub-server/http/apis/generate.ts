@@ -43,7 +43,7 @@ export function generate(
   const misses = cacheHitThreshold > 0 && sequences.some(missesCache);
   if (misses || asksForCacheThreshold(call.headers))
     sendEmpty(recipient.begin(terms, asEmpty(sequences)), sequences);
-  else new Generation({ terms, call, recipient, kv, sequences }).start();
+  else new RunningGeneration({ terms, call, recipient, kv, sequences }).start();
 }
 
 /** See `servedName`. Throws ApiError for a request that is to fail, too. */
@@ -108,7 +108,7 @@ interface GenerationParts {
 }
 
 /** The sequences of one request in the engine. */
-class Generation {
+class RunningGeneration {
   readonly #parts: GenerationParts;
   readonly #reply: Reply;
   /** Sequences that have not ended; 0 after a failure. */

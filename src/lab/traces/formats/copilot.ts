@@ -27,10 +27,10 @@ const record = z.object({
   turns: z.array(z.object({ llm_calls: z.array(call).nullish() })),
 });
 
-type Call = z.infer<typeof call>;
+type CopilotCall = z.infer<typeof call>;
 
 /** What the calls of one session have shown so far. */
-interface Session {
+interface CopilotSession {
   readonly id: string;
   /** The blocks of the last prompt to each model, which has a cache of its own. */
   readonly prompts: Map<string, readonly number[]>;
@@ -65,14 +65,17 @@ class CopilotReader implements TraceReader {
     const undated = timed.find(({ atMs }) => Number.isNaN(atMs));
     if (undated !== undefined) return `timestamp: ${JSON.stringify(undated.timestamp)} is no time`;
     const id = parsed.session_id;
-    const session: Session = { id, prompts: new Map(), endMs: Number.NaN };
+    const session: CopilotSession = { id, prompts: new Map(), endMs: Number.NaN };
     return timed
       .sort((a, b) => a.atMs - b.atMs)
       .map((each) => this.#request(each, session) ?? SKIPPED);
   };
 
   /** Undefined for a call of unknown size. */
-  #request(each: Call & { atMs: number }, session: Session): TraceRequest | undefined {
+  #request(
+    each: CopilotCall & { atMs: number },
+    session: CopilotSession,
+  ): TraceRequest | undefined {
     const { atMs, duration_ms: e2eMs, result, tokens } = each;
     if (!tokens?.prompt) return undefined;
     const { prompt, completion } = tokens;

@@ -57,7 +57,7 @@ type CapturedSizes = z.infer<typeof sizes>;
 type Captured<E extends string> = Extract<z.infer<typeof record>, { e: E }>;
 
 /** A request whose end has not been read yet. Times are wall times. */
-interface OpenRequest {
+interface UnfinishedRow {
   /** Its row in the table of the trace. */
   readonly row: number;
   /** When it arrived: the decision without what it has waited at the picker before. */
@@ -82,7 +82,7 @@ export class CaptureRequests {
   readonly #uncounted = new UncountedAnswers();
   #unfinished = 0;
   /** By their number in the picker's run that is being read. */
-  #open = new Map<number, OpenRequest>();
+  #open = new Map<number, UnfinishedRow>();
   #before: Pick<Captured<'capture'>, 'file' | 'seed'> | undefined;
   /** Difference between the wall time and the run's clock. */
   #wallMs = 0;
@@ -180,14 +180,14 @@ export class CaptureRequests {
     const at = decidedAt - waitedMs;
     const row = this.#collector.addRequest(requestOf(renumbered, at), line, renumbered.blocks);
     if (row === undefined) return undefined;
-    const open: OpenRequest = { row, at, firstAt: Number.NaN, size: sizeOf(renumbered) };
+    const open: UnfinishedRow = { row, at, firstAt: Number.NaN, size: sizeOf(renumbered) };
     // A refused request is part of the trace, but has no further records.
     if (d.error === undefined) this.#open.set(n, open);
     else this.#end(open, { o: 'failed' }, decidedAt);
     return undefined;
   }
 
-  #readBody(open: OpenRequest, r: CapturedSizes): string | undefined {
+  #readBody(open: UnfinishedRow, r: CapturedSizes): string | undefined {
     const renumbered = this.#renumber(r);
     if (typeof renumbered === 'string') return renumbered;
     open.size = sizeOf(renumbered);
@@ -197,7 +197,11 @@ export class CaptureRequests {
     return undefined;
   }
 
-  #end(open: OpenRequest, done: Pick<Captured<'done'>, 'o' | 'u' | 'bytes'>, doneAt: number): void {
+  #end(
+    open: UnfinishedRow,
+    done: Pick<Captured<'done'>, 'o' | 'u' | 'bytes'>,
+    doneAt: number,
+  ): void {
     const { row, at, size, firstAt } = open;
     const { o, u, bytes } = done;
     const { table } = this.#collector;

@@ -31,8 +31,8 @@ export function assignBatch(
   if (endpoints.length === 0) return;
   const units = unitsOf(entries, options.minColocateBlocks);
   const total = units.reduce((sum, { members }) => sum + weightOf(members), 0);
-  const placement = new Placement(endpoints, Math.ceil(total / endpoints.length), options);
-  for (const unit of units) placement.place(unit);
+  const placed = new BatchLoads(endpoints, Math.ceil(total / endpoints.length), options);
+  for (const unit of units) placed.place(unit);
 }
 
 /** Requests with one prompt. */
@@ -79,7 +79,7 @@ function keyOf({ prompt }: Pick<Unit, 'prompt'>, blocks: number): string {
   return `${prompt.words[at]}/${prompt.words[at + 1]}`;
 }
 
-class Placement {
+class BatchLoads {
   readonly #endpoints: readonly Endpoint[];
   readonly #share: number;
   readonly #options: AssignOptions;

@@ -18,7 +18,7 @@ const READ = Buffer.allocUnsafeSlow(64 * 1024);
 /** `not-plain`: the answer needs more of HTTP than this connection knows. The caller asks again. */
 export type PlainOutcome = HttpResponse | Error | 'not-plain';
 
-interface Exchange {
+interface PageExchange {
   readonly url: URL;
   readonly options: HttpGetOptions;
   readonly onEnd: (outcome: PlainOutcome) => void;
@@ -37,7 +37,7 @@ interface Exchange {
 export class PlainConnection {
   readonly #body = new ReusedBody();
   #socket: Socket | undefined;
-  #exchange: Exchange | undefined;
+  #exchange: PageExchange | undefined;
   #deadline: NodeJS.Timeout | undefined;
   #timeoutMs: Millis = 0;
   #request: { readonly url: URL; readonly bytes: Buffer } | undefined;
@@ -104,7 +104,7 @@ export class PlainConnection {
     else this.#readBody(exchange, exchange.status, memory, { from: 0, to: bytes });
   }
 
-  #readHead(exchange: Exchange, memory: Buffer, bytes: number): void {
+  #readHead(exchange: PageExchange, memory: Buffer, bytes: number): void {
     const head = plainHead(memory.subarray(0, bytes));
     if (head === undefined) {
       this.#drop();
@@ -128,7 +128,7 @@ export class PlainConnection {
   }
 
   #readBody(
-    { bodyBytes }: Exchange,
+    { bodyBytes }: PageExchange,
     status: number,
     memory: Buffer,
     read: { readonly from: number; readonly to: number },
@@ -201,6 +201,6 @@ function requestFor({ host, pathname, search }: URL): Buffer {
   );
 }
 
-function tooLarge({ url, options }: Exchange): BodyTooLargeError {
+function tooLarge({ url, options }: PageExchange): BodyTooLargeError {
   return new BodyTooLargeError(`${url.href} answered more than ${options.bodyBytesMax} bytes`);
 }

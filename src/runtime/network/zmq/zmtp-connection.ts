@@ -21,7 +21,7 @@ const KEEPALIVE_MS = 10_000;
 /** The peer has sent what it must not, or a message of it could not be handled. */
 export class BadPeer extends Error {}
 
-interface ConnectionOptions extends Pick<MessageSocketOptions, 'kind' | 'topic' | 'onMessage'> {
+interface ZmtpOptions extends Pick<MessageSocketOptions, 'kind' | 'topic' | 'onMessage'> {
   readonly socket: Socket;
   readonly room: ReadRoom;
   /** Undefined: without encryption. */
@@ -34,7 +34,7 @@ interface ConnectionOptions extends Pick<MessageSocketOptions, 'kind' | 'topic' 
  * Speaks ZMTP as a subscriber or dealer until the connection ends. Throws BadPeer with the reason
  * where it ends it itself, and what the socket throws.
  */
-export async function speakZmtp(options: ConnectionOptions): Promise<void> {
+export async function speakZmtp(options: ZmtpOptions): Promise<void> {
   const { socket, room } = options;
   let isReady = false;
   const giveUp = (): void => {
@@ -85,10 +85,7 @@ async function read(socket: Socket, reader: ZmtpReader): Promise<void> {
   }
 }
 
-function begin(
-  mechanism: Mechanism,
-  { socket, kind, topic = '', onReady }: ConnectionOptions,
-): void {
+function begin(mechanism: Mechanism, { socket, kind, topic = '', onReady }: ZmtpOptions): void {
   if (kind === 'subscriber') {
     const subscription = Buffer.concat([Buffer.of(1), Buffer.from(topic)]);
     socket.write(mechanism.messageBytes([subscription]));
@@ -111,10 +108,7 @@ function answer({ name, data }: Command, mechanism: Mechanism, socket: Socket): 
   }
 }
 
-function hasTopic(
-  [first]: readonly Uint8Array[],
-  { kind, topic = '' }: ConnectionOptions,
-): boolean {
+function hasTopic([first]: readonly Uint8Array[], { kind, topic = '' }: ZmtpOptions): boolean {
   if (kind === 'dealer' || topic === '') return true;
   const beginning = Buffer.from(topic);
   return first !== undefined && beginning.equals(first.subarray(0, beginning.length));
