@@ -24,14 +24,13 @@ import {
   requestOf,
   takenDecision,
 } from './captured-inputs.ts';
-import { capturedPlan, uncapturedBy, uncapturedUnder } from './captured-plan.ts';
+import { capturedPlan, uncapturedUnder } from './captured-plan.ts';
 import { type Comparison, compareDecision } from './compare-decision.ts';
-import { EarlierCores, type InCharge, inChargeBy } from './earlier-cores.ts';
+import { DecidingPlans } from './deciding-plans.ts';
 import { type Explained, ObservedDifferences } from './observed-differences.ts';
 import { type ExpectedToken, OpenRequests } from './open-requests.ts';
 import type { RedecideOptions } from './redecide-options.ts';
 import type { Redecision } from './redecision.ts';
-import { RepeatedShadow } from './repeated-shadow.ts';
 import { ReplayClock } from './replay-clock.ts';
 
 /** What this core makes of one captured request. */
@@ -55,12 +54,9 @@ export class Redecider {
   readonly #picker: EndpointPicker;
   readonly #open: OpenRequests;
   readonly #differences = new ObservedDifferences();
-  readonly #planOf: (captured: unknown) => PickerPlan;
   /** Whether it decides by the capture's own configurations. */
   readonly #isOwn: boolean;
-  readonly #earlier: EarlierCores;
-  readonly #shadow: RepeatedShadow;
-  #inCharge: InCharge;
+  readonly #plans: DecidingPlans;
   /** The first failure of a plugin. */
   #fault: PluginFault | undefined;
   /** The request that another process was asked about. The answer belongs to this very object. */
@@ -73,12 +69,9 @@ export class Redecider {
     this.#clock = new ReplayClock(timers);
     this.#open = new OpenRequests(options.onFirstToken);
     const offline = { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) };
-    this.#planOf = (own) => capturedPlan(own, { catalogue: offline, config });
+    const planOf = (own: unknown): PickerPlan => capturedPlan(own, { catalogue: offline, config });
     this.#isOwn = config === undefined;
-    const plan = this.#planOf(captured);
-    this.#noteUncaptured(plan);
-    for (const what of uncapturedUnder(head)) options.onUncaptured?.(what);
-    this.#inCharge = inChargeBy(plan);
+    const plan = planOf(captured);
     const network = noNetwork('a replay');
     this.#picker = new EndpointPicker({
       plan,
@@ -88,12 +81,16 @@ export class Redecider {
         this.#fault ??= fault;
       },
     });
-    this.#earlier = new EarlierCores(this.#picker);
-    this.#shadow = new RepeatedShadow({
+    const onUncaptured = (what: string): void => options.onUncaptured?.(what);
+    this.#plans = new DecidingPlans({
       picker: this.#picker,
-      planOf: this.#planOf,
-      onUncaptured: (what) => options.onUncaptured?.(what),
+      clock: this.#clock,
+      plan,
+      planOf,
+      isOwn: this.#isOwn,
+      onUncaptured,
     });
+    for (const what of uncapturedUnder(head)) onUncaptured(what);
     if (pool.length > 0) {
       this.#clock.setUp(t, () => {
         for (const record of pool) applyEndpointRecord(this.#picker, record);
@@ -148,8 +145,7 @@ export class Redecider {
       case 'adopt':
       case 'challenge':
       case 'withdraw':
-        // A given configuration stays, and nothing decides beside it.
-        if (this.#isOwn) this.#change(record);
+        this.#plans.change(record);
         return undefined;
       case 'gap':
         return undefined;
@@ -158,7 +154,7 @@ export class Redecider {
 
   /** Whether a replacement decides in place of the profiles. */
   get isReplaced(): boolean {
-    return this.#inCharge.isReplaced;
+    return this.#plans.isReplaced;
   }
 
   /** Stops the plugins, and closes the connection to a scheduler in another process. */
@@ -169,27 +165,6 @@ export class Redecider {
   /** The state of the replacement; undefined where the profiles decide. */
   replacement(): ReplacementReport | undefined {
     return this.#picker.replacement();
-  }
-
-  /** Follows the capture's own configurations. */
-  #change(record: Extract<CaptureRecord, { e: 'adopt' | 'challenge' | 'withdraw' }>): void {
-    this.#earlier.change(record, { inCharge: this.#inCharge, shadow: this.#shadow.running });
-    this.#clock.setUp(record.t, () => {
-      if (record.e === 'challenge') return this.#shadow.begin(record);
-      this.#shadow.end();
-      if (record.e === 'adopt') this.#adopt(record.config);
-    });
-  }
-
-  #adopt(config: unknown): void {
-    const plan = this.#planOf(config);
-    this.#noteUncaptured(plan);
-    this.#picker.adopt(plan);
-    this.#inCharge = inChargeBy(plan);
-  }
-
-  #noteUncaptured(plan: PickerPlan): void {
-    for (const what of uncapturedBy(plan)) this.#options.onUncaptured?.(what);
   }
 
   #decide(record: DecidedRecord): Redecision {
@@ -206,7 +181,7 @@ export class Redecider {
       if (!(error instanceof RoutingError)) throw error;
       failed = error;
     }
-    this.#earlier.decided(record);
+    this.#plans.decided(record);
     const { decision, comparison, explained } = remade;
     const decided: CapturedDecision = (decision && decisionOf(decision)) ?? {
       error: failed?.code ?? 'saturated',
@@ -226,16 +201,13 @@ export class Redecider {
   #remake(record: DecidedRecord, remade: Remade, purpose: Purpose): void {
     const { n, r, d: was } = record;
     const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
-    const earlier = this.#earlier.assign(record, request);
-    const current = this.#isOwn ? this.#shadow.assign(record, request) : undefined;
-    const shadow = earlier === undefined ? current : earlier.shadow;
-    const { predicts } = shadow ?? earlier?.inCharge ?? this.#inCharge;
-    const isTaken = this.#isOwn && shadow === undefined;
+    const { predicts, isShadow } = this.#plans.assign(record, request);
+    const isTaken = this.#isOwn && !isShadow;
     if (isTaken && this.#takeDecision(record, { request, remade, purpose })) return;
     const cycle = this.#picker.decideOnly(request, optionsOf(record), purpose);
     const { all } = cycle;
-    const own = shadow ? { ...cycle.decision, decidedBy: was.by } : cycle.decision;
-    cycle.expected = shadow && capturedExpectation(record);
+    const own = isShadow ? { ...cycle.decision, decidedBy: was.by } : cycle.decision;
+    cycle.expected = isShadow ? capturedExpectation(record) : undefined;
     remade.decision = own;
     remade.comparison = compareDecision(own, was, cycle, {
       predicts,
