@@ -2,7 +2,7 @@ import { PairedGain } from '../promotion/paired-gain.ts';
 import type { FirstToken, Redecision } from '../redecide/redecision.ts';
 import { ExplainedTally } from './explained-decisions.ts';
 import { ParityTally } from './parity.ts';
-import type { ShadowReport } from './start-shadow.ts';
+import type { ShadowReport } from './shadow-messages.ts';
 
 /**
  * Compares a shadow's decisions with those of the picker. Left out and counted are decisions that

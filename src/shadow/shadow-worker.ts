@@ -11,7 +11,7 @@ import { seededRandom } from '../runtime/seeded-random.ts';
 import { ShadowComparison } from './shadow-comparison.ts';
 import type { ShadowData } from './shadow-data.ts';
 import { decisionLine } from './shadow-log.ts';
-import type { RefusedFilesMessage, ShadowMessage } from './start-shadow.ts';
+import type { RefusedFilesMessage, ShadowMessage } from './shadow-messages.ts';
 
 // Requests come first where cores are busy. On Linux the priority is that of this thread; elsewhere
 // it would be that of the process.

@@ -1,39 +1,13 @@
 import { Worker } from 'node:worker_threads';
 import { programFile } from '../files/folders.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
-import type { GainReport } from '../promotion/paired-gain.ts';
 import { Deadline } from '../runtime/clock/deadline.ts';
 import type { Log } from '../runtime/log/log.ts';
 import type { TlsPaths } from '../runtime/network/client/outgoing-files.ts';
-import type { ExplainedDecisions } from './explained-decisions.ts';
-import type { ParityReport } from './parity.ts';
 import { ANSWER_MS, beginMs, restartWaitMs } from './restarts.ts';
 import type { ShadowData } from './shadow-data.ts';
-
-export interface ShadowReport extends ParityReport {
-  /** By its own predictions. */
-  readonly gain: GainReport;
-  /** Decisions that it made itself as a promoted shadow; they are left out of the comparison. */
-  readonly ownDecisions: number;
-  /** Why some decisions of an observed picker differ; left out before the first. */
-  readonly explained?: ExplainedDecisions | undefined;
-  /** The replacement, where there is one: its name, and how many requests it declined. */
-  readonly replacement?: { readonly name: string; readonly undecided: number };
-}
-
-/** What the thread sends after each batch, and once a second during a long one. */
-export interface ShadowMessage {
-  readonly report: ShadowReport;
-  /** The batch's decisions as JSON Lines, if they were asked for. */
-  readonly lines: string;
-  /** Whether the batch is complete. */
-  readonly batchDone: boolean;
-}
-
-/** Files of TLS that the connection of its scheduler cannot use any more. */
-export interface RefusedFilesMessage {
-  readonly refusedFiles: TlsPaths;
-}
+import type { RefusedFilesMessage, ShadowMessage, ShadowReport } from './shadow-messages.ts';
+import { WaitingRecords } from './waiting-records.ts';
 
 export interface ShadowOptions extends Omit<ShadowData, 'reportsDecisions'> {
   readonly name: string;
@@ -69,15 +43,8 @@ export interface Shadow {
   stop(): Promise<void>;
 }
 
-interface Batch {
-  readonly lines: Uint8Array;
-  readonly records: number;
-}
-
 /** The interval between batches. */
 const BATCH_MS = 50;
-/** The most bytes of one batch, so that a slow shadow still answers before it is taken to hang. */
-const BATCH_BYTES_MAX = 512 * 1024;
 /** A shadow that is further behind than this is restarted: its state would be too old. */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -93,10 +60,8 @@ class ShadowThread implements Shadow {
   readonly #options: ShadowOptions;
   #timer: Timer;
   #worker: Worker | undefined;
-  #batches: Batch[] = [];
-  #bytes = 0;
-  /** Records in `#batches`, and in the batch that was sent and is not answered. */
-  #queued = 0;
+  readonly #waiting = new WaitingRecords();
+  /** Records in the batch that was sent and is not answered. */
   #sent = 0;
   /** The thread is loaded and answers. */
   #ready = false;
@@ -122,14 +87,12 @@ class ShadowThread implements Shadow {
       this.#dropped += records;
       return;
     }
-    this.#batches.push({ lines: lines.slice(), records });
-    this.#bytes += lines.length;
-    this.#queued += records;
-    if (this.#bytes <= WAITING_BYTES_MAX) return;
+    this.#waiting.add(lines, records);
+    if (this.#waiting.bytes <= WAITING_BYTES_MAX) return;
     if (this.#ready) this.#fail('has fallen behind');
     else {
       this.#overflowed = true;
-      this.#dropQueue();
+      this.#dropped += this.#waiting.drop();
     }
   };
 
@@ -140,7 +103,7 @@ class ShadowThread implements Shadow {
       parity: this.#parity,
       restarts: this.#restarts,
       dropped: this.#dropped,
-      waiting: this.#queued + this.#sent,
+      waiting: this.#waiting.records + this.#sent,
     };
   }
 
@@ -156,7 +119,7 @@ class ShadowThread implements Shadow {
   #start(): void {
     const worker = this.#startWorker();
     // Queued before any other record: earlier records are part of this state.
-    this.#queueFirst(this.#options.initialRecords());
+    this.#waiting.beginWith(this.#options.initialRecords());
     this.#worker = worker;
     this.#parity = undefined;
     this.#ready = false;
@@ -198,10 +161,10 @@ class ShadowThread implements Shadow {
     if (this.#overflowed) {
       const first = this.#options.initialRecords();
       this.#overflowed = false;
-      this.#queueFirst(first);
+      this.#waiting.beginWith(first);
     }
     // The shadow is behind: send the next batch at once.
-    if (ended && this.#bytes > BATCH_BYTES_MAX) this.#send(worker);
+    if (ended && this.#waiting.exceedsBatch) this.#send(worker);
     this.#options.onDecisions?.(lines);
   }
 
@@ -220,7 +183,7 @@ class ShadowThread implements Shadow {
     // This is done while it computes, too, so that all that waits for it is counted.
     this.#options.drain?.();
     if (this.#isAsked) return;
-    if (this.#batches.length > 0) this.#send(this.#worker);
+    if (!this.#waiting.isEmpty) this.#send(this.#worker);
   }
 
   #waitFor(limitMs: Millis): void {
@@ -232,39 +195,12 @@ class ShadowThread implements Shadow {
     this.#isAsked = true;
   }
 
-  #queueFirst(lines: Uint8Array): void {
-    this.#batches = [{ lines, records: 0 }];
-    this.#bytes = lines.length;
-    this.#queued = 0;
-  }
-
   #send(worker: Worker): void {
-    let count = 0;
-    let bytes = 0;
-    for (const { lines } of this.#batches) {
-      if (count > 0 && bytes + lines.length > BATCH_BYTES_MAX) break;
-      count += 1;
-      bytes += lines.length;
-    }
-    const batch = new Uint8Array(bytes);
-    let at = 0;
-    for (const { lines, records } of this.#batches.splice(0, count)) {
-      batch.set(lines, at);
-      at += lines.length;
-      this.#queued -= records;
-      this.#sent += records;
-    }
-    worker.postMessage(batch, [batch.buffer]);
-    this.#bytes -= bytes;
+    const { bytes, records } = this.#waiting.takeBatch();
+    worker.postMessage(bytes, [bytes.buffer]);
+    this.#sent += records;
     this.#isAsked = true;
     this.#patience?.restart();
-  }
-
-  #dropQueue(): void {
-    this.#dropped += this.#queued;
-    this.#batches = [];
-    this.#bytes = 0;
-    this.#queued = 0;
   }
 
   #fail(reason: string): void {
@@ -272,7 +208,7 @@ class ShadowThread implements Shadow {
     this.#patience?.stop();
     void this.#worker?.terminate();
     this.#worker = undefined;
-    this.#dropQueue();
+    this.#dropped += this.#waiting.drop();
     this.#sent = 0;
     const waitMs = restartWaitMs(this.#restarts);
     this.#restarts += 1;

@@ -3,7 +3,8 @@ import { grouped, tenths } from '../../framework/values/grouped.ts';
 import { explainedText } from '../../shadow/explained-decisions.ts';
 import type { Parity } from '../../shadow/parity.ts';
 import { parityFigures } from '../../shadow/parity-figures.ts';
-import type { ShadowReport, ShadowStatus } from '../../shadow/start-shadow.ts';
+import type { ShadowReport } from '../../shadow/shadow-messages.ts';
+import type { ShadowStatus } from '../../shadow/start-shadow.ts';
 import { brokenAtWords, fittingColumns, GAP, leftOutNote } from './fitting-columns.ts';
 
 /** A column beside the names of shadows. */
