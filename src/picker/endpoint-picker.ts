@@ -12,7 +12,8 @@ import type {
 } from '../framework/routing.ts';
 import type { Decision } from '../framework/scheduling.ts';
 import type { ConcurrencyLimit } from './capacity/concurrency-limit.ts';
-import { ActiveCores, type Challenger, type KeptCores } from './cores/active-cores.ts';
+import { ActiveCores, type KeptCores } from './cores/active-cores.ts';
+import type { Challenger } from './cores/generation.ts';
 import { preparing } from './cores/preparing.ts';
 import {
   createSchedulingCore,

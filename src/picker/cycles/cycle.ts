@@ -4,7 +4,7 @@ import type { Destination, HeldSum, RouteOptions } from '../../framework/routing
 import type { Millis } from '../../framework/runtime.ts';
 import type { Decision, ProfileResult, SchedulingContext } from '../../framework/scheduling.ts';
 import { countOf } from '../../framework/values/grouped.ts';
-import type { Generation } from '../cores/active-cores.ts';
+import type { Generation } from '../cores/generation.ts';
 import type { DecisionEvent, Expectation } from '../events/journal.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 

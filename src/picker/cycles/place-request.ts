@@ -4,7 +4,7 @@ import type { Routed } from '../../framework/observer.ts';
 import { estimatedOutputTokens } from '../../framework/output-estimate.ts';
 import type { Decision, ProfileResult } from '../../framework/scheduling.ts';
 import type { EndpointBacklog } from '../capacity/endpoint-backlog.ts';
-import type { Generation } from '../cores/active-cores.ts';
+import type { Generation } from '../cores/generation.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { Expectation } from '../events/journal.ts';
 import type { ReservingLedger } from '../load/ledger.ts';
