@@ -39,7 +39,7 @@ export function effectiveConfig({
       scheduler: {
         type: scheduler.definition.type,
         ...(scheduler.config as object),
-        ...((scheduler.targetsMax ?? 1) > 1 && { maxNumOfEndpoints: scheduler.targetsMax }),
+        ...(scheduler.targetsMax > 1 && { maxNumOfEndpoints: scheduler.targetsMax }),
       },
     }),
     ...(ejection && { ejection }),

@@ -152,7 +152,6 @@ function planDiscovery(
   return table.discovery(pluginRef);
 }
 
-const REMOTE_TYPE = 'remote';
 /** By default no fallbacks: a proxy that does not try them takes the list for one odd address. */
 const targetsMax = z.int().min(1).max(16).default(1);
 
@@ -174,11 +173,6 @@ function planScheduler(
         : `${type} is not a known scheduler${nearest(type, known) || `; the known ones are ${known.join(', ')}, and those that a module of --plugin has`}`;
     issues.push({ path: 'scheduler.type', message });
     return undefined;
-  }
-  // A scheduler in another process has maxNumOfEndpoints among its own parameters.
-  if (type === REMOTE_TYPE) {
-    const read = parseOrReport(definition.config, fields, 'scheduler', issues);
-    return read && { definition, config: read.parsed };
   }
   const { maxNumOfEndpoints, ...own } = fields;
   const path = 'scheduler.maxNumOfEndpoints';

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
-import { makePool } from '../../test/makers.ts';
+import { makeContext, makePool } from '../../test/makers.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Decision, ProfileResult, ProfileRun } from '../framework/scheduling.ts';
+import { PluginFaults } from '../picker/faults/plugin-faults.ts';
+import { replacedScheduler } from '../picker/scheduling/replacement-scheduler.ts';
 import { toDecision } from '../remote/read-decision.ts';
 import { rankIn, standingOf } from './standing.ts';
 
@@ -52,7 +54,13 @@ it.each([1, 3])(
       { id: a.id, score: -1 },
     ];
     const named = { refuse: false, targets, prefill: undefined, headers: new Map() };
-    const decision = toDecision(named, [a, b, c], { decidedBy: 'mine', targetsMax }) as Decision;
+    const faults = new PluginFaults();
+    const mine = { schedule: () => toDecision(named, [a, b, c], 'mine') };
+    const none = { schedule: () => expect.fail('the scheduler decides') };
+    const decision = replacedScheduler(mine, none, { type: 'remote', faults, targetsMax }).schedule(
+      [a, b, c],
+      makeContext(),
+    );
     expect([a, b, c].map((each) => rankIn(each, decision))).toEqual([2, 1, 2]);
     expect(standingOf(a, decision)).toMatchObject({ candidates: 3, scores: { was: -1, is: 0 } });
     expect(decision.primary).toMatchObject({ targets: { length: targetsMax } });

@@ -76,7 +76,7 @@ function isValidHeader([name, value]: readonly [name: string, value: string]): b
 export function toDecision(
   { refuse, targets, prefill, headers }: CheckedDecision,
   endpoints: readonly Endpoint[],
-  { decidedBy, targetsMax }: { readonly decidedBy: string; readonly targetsMax: number },
+  decidedBy: string,
 ): Decision | Declined {
   if (refuse) {
     const primary = { kind: 'exhausted', profile: PROFILE, candidates: endpoints.length } as const;
@@ -91,14 +91,6 @@ export function toDecision(
   if (left.length === 0 || (prefill !== undefined && prefillAt === undefined)) {
     return { declined: 'endpoint-gone' };
   }
-  const best = left.slice(0, targetsMax);
-  const primary = { kind: 'picked', profile: PROFILE, targets: best } as const;
-  return {
-    primary,
-    profiles: [primary],
-    prefill: prefillAt,
-    headers,
-    decidedBy,
-    ...(best.length < left.length && { named: left }),
-  };
+  const primary = { kind: 'picked', profile: PROFILE, targets: left } as const;
+  return { primary, profiles: [primary], prefill: prefillAt, headers, decidedBy };
 }

@@ -86,7 +86,7 @@ it.each([
     clock.pace = pace;
     const peer = new MoodyScheduler(random.fork('moods'), clock);
     const network = { get: () => Promise.reject(new Error('none')), openCall: peer.openCall };
-    const rest = { address: 'x:1', headers: [], maxNumOfEndpoints: 2, tls: undefined };
+    const rest = { address: 'x:1', headers: [], tls: undefined };
     const scheduler = new RemoteScheduler(
       { ...rest, deadlineMs: 5, batchWindowMs },
       { runtime: { clock, random, network }, now: () => clock.now() },

@@ -34,8 +34,6 @@ export interface RemoteOptions {
   readonly batchWindowMs: Millis;
   /** Lower-case names of the request headers that it may ask for. */
   readonly headers: readonly string[];
-  /** How many of its targets the proxy gets: the first, and fallbacks. */
-  readonly maxNumOfEndpoints: number;
   readonly tls: { readonly caPath?: string | undefined } | undefined;
 }
 
@@ -114,8 +112,7 @@ export class RemoteScheduler implements ReplacementScheduler {
   schedule(endpoints: readonly Endpoint[], context: SchedulingContext): Decision | Declined {
     const answer = this.#answers.get(context.request) ?? { declined: 'not-asked' };
     if ('declined' in answer) return answer;
-    const targetsMax = this.#options.maxNumOfEndpoints;
-    return toDecision(answer, endpoints, { decidedBy: this.#name, targetsMax });
+    return toDecision(answer, endpoints, this.#name);
   }
 
   status(): SchedulerStatus {

@@ -7,7 +7,6 @@ const DEADLINE_MS = 5;
 const DEADLINE_MS_MAX = 1000;
 const WINDOW_MS_MAX = 100;
 const HEADERS_MAX = 64;
-const ENDPOINTS_MAX = 16;
 
 /** `unix:/path` or `host:port`. */
 export const ADDRESS: RegExp = /^(?:unix:.+|\[[0-9a-fA-F:.]+\]:\d{1,5}|[^\s:/]+:\d{1,5})$/;
@@ -25,7 +24,6 @@ export const remote: SchedulerDefinition = defineScheduler({
           .array(z.string().min(1).toLowerCase())
           .max(HEADERS_MAX, `must be at most ${HEADERS_MAX} names`)
           .default([]),
-        maxNumOfEndpoints: z.int().min(1).max(ENDPOINTS_MAX).default(1),
         tls: z.strictObject({ caPath: z.string().min(1).optional() }).optional(),
       })
       .refine(({ batchWindowMs, deadlineMs }) => batchWindowMs < deadlineMs, {

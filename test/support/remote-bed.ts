@@ -76,7 +76,6 @@ export function remoteBed(
       deadlineMs: 5,
       batchWindowMs: 0,
       headers: [],
-      maxNumOfEndpoints: 2,
       tls: undefined,
       ...options,
     },

@@ -39,8 +39,8 @@ export type PlannedHandler = PlannedPlugin & { readonly kind: 'handler' };
 export interface PlannedScheduler {
   readonly definition: SchedulerDefinition;
   readonly config: unknown;
-  /** How many of its targets the proxy gets; undefined where it sees to that itself. */
-  readonly targetsMax?: number | undefined;
+  /** How many of its targets the proxy gets: the first, and fallbacks. */
+  readonly targetsMax: number;
 }
 
 export interface PlannedProfile {

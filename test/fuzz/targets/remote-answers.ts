@@ -33,9 +33,8 @@ export const remoteAnswers: FuzzTarget = {
     const outcomes = decoded.decisions.slice(0, 20).map((each) => {
       const checked = checkDecision(each, { endpoints, all: true });
       if ('declined' in checked) return checked.declined;
-      const options = { decidedBy: 'fuzz', targetsMax: 2 };
       // One of the candidates has gone since.
-      const decision = toDecision(checked, endpoints.slice(0, 2), options);
+      const decision = toDecision(checked, endpoints.slice(0, 2), 'fuzz');
       if ('declined' in decision) return decision.declined;
       const { primary } = decision;
       for (const [name, value] of decision.headers) {
