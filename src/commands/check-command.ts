@@ -129,7 +129,8 @@ function shownOf(plan: PickerPlan): Omit<Shown, keyof Differences> {
     plugins: plan.plugins.map(({ name, kind, definition, config: parameters }) => ({
       name,
       type: definition.type,
-      // Policies are sources to the program, and detectors filters: not what they are for.
+      // In the program policies are sources and detectors are filters; users read what they are
+      // for.
       kind: REFERENCE_TYPES.get(definition.type) ?? kind,
       parameters: plain(parameters),
     })),

@@ -72,11 +72,11 @@ async function run(flags: DoctorFlags): Promise<void> {
   const others = [...envoy, config, kubeconfig, ...certificate].filter(
     (each) => each !== undefined,
   );
-  // Alone, the command looks at the picker of this machine, as `top` and `explain` do.
+  // Without arguments the command looks at the picker of this machine, as `top` and `explain` do.
   const isAlone = others.length === 0 && flags.admin.length === 0;
   const admin = isAlone ? [PICKER_HERE] : flags.admin;
   const silent: Finding[] = [];
-  // Alone, a port that does not answer is all there is to say.
+  // Where only one thing is looked at, a port that does not answer ends the command.
   const found = admin.length + others.length === 1 ? undefined : silent;
   const envoys = await seen(envoy, askEnvoy, found);
   const pickers = await seen(admin, (each) => askPickerState(each, flags), found);

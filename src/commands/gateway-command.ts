@@ -80,7 +80,7 @@ export function gatewayCommand(): Command {
       const ended = untilSignal();
       if (flags.json) process.stdout.write(`${JSON.stringify({ port: gateway.port })}\n`);
       const signal = await ended;
-      // Ctrl-C is a person who waits, and whose clients need no notice.
+      // A person who presses Ctrl-C waits for the end, and has clients that need no notice.
       await gateway.drain(signal === 'SIGINT' ? { ...flags, drainNoticeMs: 0 } : flags);
       process.exit(0);
     });

@@ -11,7 +11,10 @@ const PARSER = 'parser.pluginRef';
 
 const CLUSTERS: PageTypes = { source: CLUSTER_SOURCE, extractor: CLUSTER_EXTRACTOR };
 
-/** By type, what finds what it reads, and is not added by itself. */
+/**
+ * By the type of a scorer, the source and the extractor that find what it reads. Neither is added
+ * by itself.
+ */
 const READS_FROM: ReadonlyMap<string, PageTypes> = new Map([
   ['multicluster-queue-scorer', CLUSTERS],
   ['multicluster-kv-cache-utilization-scorer', CLUSTERS],

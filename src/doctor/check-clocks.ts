@@ -11,8 +11,8 @@ const DATE_STEP_MS = 1000;
 const AHEAD_MS_MAX = 2000;
 
 /**
- * How far a clock is ahead at least, which said `date` at some time of an exchange: an answer that
- * takes long says little about it.
+ * The least by which a clock is ahead that gave this `date` during an exchange: the longer the
+ * answer took, the less is known.
  */
 export function aheadBy(date: number, fromMs: number, untilMs: number): number {
   if (date > untilMs) return date - untilMs;

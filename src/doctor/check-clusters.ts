@@ -14,7 +14,7 @@ import type { EnvoySetup } from './envoy-setup.ts';
 import { type Cluster, type Http2Options, type HttpOptions, secondsOf } from './envoy-types.ts';
 import { type Finding, when } from './finding.ts';
 
-/** Envoy's own. */
+/** Envoy's own defaults. */
 const UPSTREAM_IDLE_S = 3600;
 const CLEANUP_S = 5;
 /** uvicorn, and with it vLLM and SGLang, closes idle connections after so long. */
@@ -22,7 +22,10 @@ const SERVER_IDLE_S = 5;
 const WINDOW_MIN = 256 * 1024;
 /** Several prompts at once have room in the window of a connection. */
 const CONNECTION_WINDOW_MIN = 1024 * 1024;
-/** What other pickers need, which end connections that are pinged often. */
+/**
+ * The most seconds until a connection without answers ends. Other pickers end those that are pinged
+ * more often.
+ */
 const FOUND_AFTER_S_MAX = 15;
 /** Longer than the longest answer. */
 const STREAM_SECONDS_MIN = 3600;

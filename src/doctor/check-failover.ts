@@ -3,9 +3,12 @@ import type { EnvoySetup, PickedRoute } from './envoy-setup.ts';
 import type { Cluster } from './envoy-types.ts';
 import { type Finding, when } from './finding.ts';
 
-/** Before it, Envoy repeats a gRPC stream without the bytes that exceed its buffer of 64 KB. */
+/**
+ * Before this version, Envoy repeats a gRPC stream without the bytes that exceed its buffer of 64
+ * KB.
+ */
 const WHOLE_RETRIES_SINCE = [1, 37] as const;
-/** Envoy's own: a host that is named again is used after so many choices. */
+/** Envoy's own default: a host that is named again is used after so many choices. */
 const CHOICES_DEFAULT = 1;
 const CHOICES_MIN = 10;
 

@@ -3,7 +3,7 @@ import type { PickedRoute } from './envoy-setup.ts';
 import { type Expression, secondsOf } from './envoy-types.ts';
 import { type Finding, when } from './finding.ts';
 
-/** Envoy's own, where the listener does not say. */
+/** Envoy's own default, where the listener has no other value. */
 const BUFFER_DEFAULT = 1024 * 1024;
 /** A prompt of a million tokens. */
 const BUFFERED_BYTES_MIN = 16 * 1024 * 1024;

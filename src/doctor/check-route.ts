@@ -4,7 +4,7 @@ import { type Cluster, type RouteAction, secondsOf } from './envoy-types.ts';
 import { type Finding, when } from './finding.ts';
 
 const DESTINATION_HEADER = 'x-gateway-destination-endpoint';
-/** Envoy's own. */
+/** Envoy's own defaults. */
 const ROUTE_TIMEOUT_S = 15;
 const IDLE_TIMEOUT_S = 300;
 /** Long answers and long prompts take minutes. */

@@ -91,7 +91,8 @@ function checkEnvoy({ setup, ...state }: EnvoySeen, asked: AskedPicker): readonl
   const passes = setup.routes.some(
     ({ filter }) => filter.failure_mode_allow === true && filter.observability_mode !== true,
   );
-  // What passes an observer that is not there is no fault, and Envoy counts it like others.
+  // A request that passes without an observer is no fault, but Envoy counts it as one without a
+  // pick.
   return firstOfEach(findings.filter(({ id }) => passes || id !== 'passed-without-pick'));
 }
 

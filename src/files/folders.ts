@@ -66,7 +66,10 @@ export function requireFolder(flag: string, folder: string, mode?: number): void
   }
 }
 
-/** That a folder which is to be made is not there says nothing. */
+/**
+ * Why the folder cannot be used. ENOENT says only that it is missing, which is why it was to be
+ * made.
+ */
 function whyNot(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   const known = code === 'ENOENT' ? undefined : knownFileFault(error);

@@ -62,7 +62,10 @@ export function attributeKey<T>(name: string, initial: T): AttributeKey<T> {
  */
 export const METRICS_STALE_MS: Millis = 2000;
 
-/** Samples of all endpoints may be old where they are scraped seldom: so many times as old. */
+/**
+ * Where endpoints are scraped seldom, all samples are old. A sample may be this many times as old
+ * as usual.
+ */
 const TIMES_USUAL = 2;
 
 /** The age from which a sample is old where that of the usual endpoint of the pool is as given. */

@@ -59,8 +59,8 @@ export interface Usage {
   readonly completionTokens: number;
   readonly cachedTokens: number | undefined;
   /**
-   * Servers that count cached tokens in such a usage leave the count out where it is 0. Left out
-   * where it is not so, and of no matter to observers: what they get has the 0.
+   * True where servers with such a usage leave the count of cached tokens out when it is 0.
+   * Observers need not look at it: what they get has the 0.
    */
   readonly leavesOutZero?: true | undefined;
 }

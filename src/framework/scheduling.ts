@@ -180,7 +180,7 @@ export interface Decision {
   readonly profiles: readonly ProfileResult[];
   /** The name of the replacement or challenger, where it decided. */
   readonly decidedBy?: string | undefined;
-  /** What that named, the best first, where it is more than the proxy is sent. */
+  /** All targets that the replacement named, the best first, where the proxy is sent fewer. */
   readonly named?: readonly ScoredEndpoint[] | undefined;
   /** The replacement in whose place the profiles decided, and why. */
   readonly insteadOf?: { readonly scheduler: string; readonly reason: string } | undefined;

@@ -14,9 +14,10 @@ const BUSY_SHARE_MAX = 0.99;
 const ANSWER_DELAY_MS_MAX: Millis = 3000;
 
 /**
- * Why a further request is refused, undefined while it is not. Busy alone is no reason: a few
- * clients that send one request after another can keep a gateway busy. Nor is a late answer:
- * such as after a moment without a processor. With both, what waits would wait ever longer.
+ * Why a further request is refused; undefined while it is not. To be busy is not enough: a few
+ * clients that send one request after another can keep a gateway busy. A late answer is not enough
+ * either: it may follow a moment without a processor. Where both are so, what waits would wait ever
+ * longer.
  */
 export function whyOverloaded({ busyShare, answerDelayMs }: Strain): string | undefined {
   if (busyShare() <= BUSY_SHARE_MAX) return undefined;

@@ -46,7 +46,7 @@ export interface PickerOptions {
   readonly replica?: EmbeddedReplica;
 }
 
-/** What a simulation gives, too. */
+/** The options of a picker in a simulation. */
 export interface EmbeddedPickerOptions extends PickerOptions {
   /**
    * The network over which a scheduler in another process is asked, by the picker's clock: where

@@ -8,7 +8,7 @@ import { withoutNetwork } from './create-picker.ts';
 import { requestReader } from './request-reader.ts';
 import { startCore } from './start-core.ts';
 
-/** Two endpoints show a scorer that rates one only. */
+/** Two endpoints, because a faulty scorer may return a score for one alone. */
 const ENDPOINTS = ['trial-1:8000', 'trial-2:8000'] as unknown as readonly EndpointId[];
 /** The label of a server that serves each stage, so that filters by role leave it. */
 const LABELS: ReadonlyMap<string, string> = new Map([[ROLE_LABEL, 'encode-prefill-decode']]);

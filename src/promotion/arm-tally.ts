@@ -22,7 +22,7 @@ export interface ArmReport {
     readonly count: number;
     readonly meanMs: number;
     readonly varianceMs2: number;
-    /** What of the mean was waiting at the picker. */
+    /** The part of the mean for which requests waited at the picker. */
     readonly waitedMs: number;
   };
 }

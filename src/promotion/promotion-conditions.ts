@@ -12,7 +12,7 @@ export interface PromotionCondition {
   readonly value: number;
   /** The least value with which it is met; the largest for faults and undecided requests. */
   readonly needed: number;
-  /** All of that, for a person. */
+  /** The condition and its state as a sentence for a person. */
   readonly text: string;
 }
 

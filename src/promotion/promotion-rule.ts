@@ -148,7 +148,7 @@ function leavesUndecided(
   if (undecided.requests < requests) return undefined;
   const error = Math.sqrt(varianceOf(undecided));
   if (!(shareOf(undecided) - failedMorePercent / 100 > STANDARD_ERRORS * error)) return undefined;
-  // Without counts: those of the arm are of other requests than the latest.
+  // The sentence has no counts of reasons: they are of all requests, and not of the latest.
   const reasons = mostFrequentFirst(challenger.undecided).map(([reason]) => reason);
   return `its scheduler left ${grouped(undecided.failed)} of its latest ${grouped(undecided.requests)} requests to the profiles: ${reasons.join(', ')}`;
 }

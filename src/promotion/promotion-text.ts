@@ -54,7 +54,6 @@ function inCharge(percent: number, { incumbent, recent }: ArmReports): string {
 }
 
 const SHOWN_MS = 0.05;
-/** With a mark at thousands, as means of overloaded pools have them. */
 
 function armText(name: string, arm: ArmReport): string {
   const { requests, failed, aborted, undecided, latency } = arm;

@@ -37,8 +37,8 @@ const RECONNECT_MS_MAX = 5000;
 /** A stream that lasts so long ends the growth of the time between attempts. */
 const STEADY_MS = 5000;
 /**
- * A scheduler that is asked no more for its missed answers, and of which nothing comes for so long,
- * may be gone without a word: its host vanished, or packets are lost. TCP would wait 15 minutes.
+ * A scheduler that is not asked any more, because answers were missed, and that sends nothing for
+ * so long, may be gone: its host vanished, or packets are lost. TCP would wait 15 minutes.
  */
 const SILENT_MS = 10_000;
 /** A reason for which a stream ended may come from the other side, and be of any length. */
@@ -179,8 +179,8 @@ export class SchedulerLink {
     this.#reopening?.cancel();
     this.#trust();
     if (this.#stopped) return;
-    // One that greets and goes, again and again, is not connected any more often than one that is
-    // gone.
+    // A scheduler that sends its Welcome and ends the stream, again and again, is connected to no
+    // more often than one that is gone.
     if (was !== undefined && clock.now() - this.#welcomedAt >= STEADY_MS) this.#attempts = 0;
     const waitMs = Math.min(RECONNECT_MS_MAX, RECONNECT_MS * 2 ** Math.min(this.#attempts, 10));
     this.#attempts += 1;

@@ -30,7 +30,7 @@ const catalogue = await withPlugins(SERVING_CATALOGUE, plugins);
 // For schedulers in other processes; everything else here takes its time from the records.
 const schedulerRuntime = createRealRuntime({
   seed: 0,
-  // The picker says it, as it does of its own connections.
+  // The picker logs it, as it does for its own connections.
   warnOfFile: (_message, refusedFiles) =>
     parentPort?.postMessage({ refusedFiles } satisfies RefusedFilesMessage),
 });

@@ -69,7 +69,9 @@ class ShadowThread implements Shadow {
   #overflowed = false;
   /** A batch was sent and is not answered, or the thread loads. */
   #isAsked = false;
-  /** Ends a thread that does not answer. It does not count that the whole process stands still. */
+  /**
+   * Ends a thread that does not answer. Time in which the whole process stood still does not count.
+   */
   #patience: Deadline | undefined;
   #parity: ShadowReport | undefined;
   #restarts = 0;

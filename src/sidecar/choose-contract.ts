@@ -15,7 +15,9 @@ import type { LegSender } from './servers/upstreams.ts';
 const BOOTSTRAP_TIMEOUT_MS = 5_000;
 const BOOTSTRAP_PATH = '/query';
 
-/** Where engines give blocks to peers, which a server's routed port leads to. */
+/**
+ * The ports on which engines give blocks to peers, and the ports of the same servers for requests.
+ */
 export function peerPortsOf({ p2pPort, port, dataParallelSize }: SidecarOptions): PeerPorts {
   return { base: p2pPort, routed: { base: port, ranks: dataParallelSize } };
 }

@@ -8,20 +8,23 @@ const ANSWER_TIMEOUT_MS = 10_000;
 const OTHER_PORTS = 'is it the --extproc-port, which is for Envoy, or one with TLS, for https://…?';
 export const HINT = 'give the address of its --metrics-port with --admin';
 
-/** Why `fetch` refuses some ports, as browsers do. */
+/** The reason for which `fetch` refuses some ports, as browsers do. */
 const RESERVED_PORT =
   'HTTP clients never ask this port, as it belongs to another protocol (X11, IRC and such): choose another from 1 to 65535, such as 9090';
 
-/** OpenSSL’s own text names a line of its sources. */
+/** Replaces OpenSSL’s own text, which names a line of its sources. */
 const NO_TLS =
   'the TLS handshake failed: is it a port without TLS, for http://…, or are its versions of TLS too old?';
 
-/** Node’s own text names a flag of Node, which these commands do not take. */
+/** Codes of errors whose text names a flag of Node, which these commands do not take. */
 const UNKNOWN_AUTHORITY = /^(?:UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED)/;
 const NO_AUTHORITY =
   'its certificate is of an authority that is not known here: name the authority’s file in the variable NODE_EXTRA_CA_CERTS';
 
-/** A port with TLS that is asked without does this, and one that wants a client’s certificate. */
+/**
+ * A port with TLS closes a connection without TLS, and one that wants a certificate of its clients
+ * closes a connection that has none.
+ */
 const HUNG_UP =
   'it closed the connection without an answer: does it want TLS (https://…; a picker with --metrics-cert-dir), or a certificate of its clients (--metrics-client-ca-file), which these commands have not?';
 

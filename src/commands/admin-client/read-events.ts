@@ -6,7 +6,7 @@ import { CommandFailure } from './command-errors.ts';
 const CONNECT_TIMEOUT_MS = 10_000;
 /** A picker sends something each second. */
 const SILENT_MAX_MS = 10_000;
-/** Only who sees nothing for this long wonders what happens. */
+/** A user who sees nothing for this long wonders what happens. */
 const NOTE_AFTER_MS = 2000;
 const EVENT_CHARS_MAX = 16 * 1024 * 1024;
 

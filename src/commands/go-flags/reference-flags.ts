@@ -80,7 +80,8 @@ const fixedChoice = (what: string, choices: readonly string[]): ReferenceFlag =>
 /** Older charts put quotes around some values, within the argument. */
 const unquoted = (text: string): string => text.replace(/^"(.*)"$/, '$1');
 /**
- * A metric's name that older releases take and the newest refuses, and by which it is read anyway.
+ * A flag with the name of a metric, which older releases take and the newest refuses. The metric is
+ * read by that name anyway.
  */
 const oldMetric = (namesOf: (engine: EngineMapping) => readonly string[]): ReferenceFlag => ({
   kind: 'value',

@@ -100,7 +100,7 @@ function isSource(plugin: PlannedPlugin): plugin is MetricsSource {
   return plugin.kind === 'source' && plugin.definition.type === metricsSource.type;
 }
 
-/** Where the configuration says nothing that only a verified certificate gives a meaning. */
+/** Switches verification off for a source by HTTPS whose parameters say nothing of certificates. */
 function unverifiedAsThere(plugin: PlannedPlugin): PlannedPlugin {
   if (!isSource(plugin)) return plugin;
   const { scheme, insecureSkipVerify, caCertPath, serverName } = plugin.config;

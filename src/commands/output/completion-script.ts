@@ -8,7 +8,7 @@ interface Node {
   readonly words: readonly Word[];
   /** A file or folder is its argument, so that files are offered before options. */
   readonly takesFile: boolean;
-  /** So is a configuration: a file, or the name of a built-in one. */
+  /** A configuration is its argument: a file, or the name of a built-in one. */
   readonly takesConfig: boolean;
 }
 

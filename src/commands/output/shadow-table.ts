@@ -59,8 +59,6 @@ const BY_IMPORTANCE: readonly string[] = [
   ...COLUMNS.toSorted((a, b) => a.importance - b.importance).map(({ head }) => head),
 ];
 
-/** With a mark at thousands, as times of overloaded pools have them. */
-
 const TABLE_NOTE = `TTFT difference: predicted time to first token where the shadow would send
 requests, minus that where they went; below 0 the shadow is better; in brackets
 its 95 % interval, once there are 5,000 decisions`;

@@ -4,13 +4,10 @@ import { deciderText } from '../../picker/cycles/cycle.ts';
 import type { LiveDecision } from '../../serve/live/live-message.ts';
 import { ending, ms, NAME_CHARS_MIN } from './top-pool.ts';
 
-/**
- * Beside the id of a request in one of these lines; a longer id is cut, as all of it is in
- * `explain`.
- */
+/** Characters of a line beside the request's id. A longer id is cut: `explain` has all of it. */
 const BESIDE_IDS = 88;
 const ID_CHARS_MIN = 10;
-/** Beside id and the two names of a decision. */
+/** Characters of a line beside the id and the two names of a decision. */
 const BESIDE_BOTH_NAMES = 40;
 
 /** A table of the latest decisions; what a line has no room for is left out or cut. */
@@ -45,7 +42,7 @@ export function decisionLines(
 /** What is left out, in this order, where a line has no room for it. */
 const SPARE_FIRST = ['held', 'tokens'];
 
-/** With a mark where something is left out. */
+/** The text with at most so many characters: a longer one is cut and ends in `…`. */
 export function shortened(text: string, chars: number): string {
   return text.length <= chars ? text : `${text.slice(0, chars - 1)}…`;
 }
@@ -91,6 +88,6 @@ function aheadOf(runnerUp: RunnerUp, nameOf: (id: string) => string): string {
   return cost.more < SHOWN_MS / 2 ? asGood : `${ms(cost.more)} better than ${second}`;
 }
 
-/** The last digits of a time and of a score. */
+/** The least difference of a time, and of a score, that the lines show. */
 const SHOWN_MS = 0.1;
 const SHOWN_SCORE = 0.001;

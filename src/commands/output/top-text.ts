@@ -31,7 +31,6 @@ const OTHER_LINES = 10;
 const STEPS_DRAWN = 60;
 /** Longer ago, a first token says nothing about now. */
 const ANSWERED_MS_MAX = 10_000;
-/** With a mark at thousands. */
 const BARS = '▁▂▃▄▅▆▇█';
 const WORST_FIRST = ['ejected', 'not scraped', 'stale', 'new', 'ok'];
 /** Names in the order that people expect: `pod-9` before `pod-10`. */

@@ -31,7 +31,10 @@ const APPROXIMATE: ReadonlySet<string> = new Set([
 
 const NEXT_SERVER: Rule = ['own-way', 'each prompt is sent to the next server of the pool'];
 const NEVER_NEEDED: Rule = ['own-way', 'a page may lack any series'];
-/** Both names: an extractor stands alone, or among the parameters of its source. */
+/**
+ * Rules for the parameters of an extractor, which stands alone, or among the parameters of its
+ * source.
+ */
 const engines = (at: string): Readonly<Record<string, Rule>> => ({
   [`${at}engineConfigs[].customMetrics[].optional`]: NEVER_NEEDED,
 });
@@ -57,7 +60,8 @@ const tokens: Readonly<Record<string, Rule>> = {
   backend: ['obsolete', 'vllm chooses the tokenizer by being there; leave it out'],
   modelName: ['own-way', 'the server that is asked knows its model'],
   udsTokenizerConfig: ['obsolete', 'its tokenizer is gone; give vllm.url'],
-  // That it is there says that servers of the pool are asked.
+  // `vllm.endpointDiscovery` has an effect by being there: servers of the pool are asked. Its
+  // fields have none.
   'vllm.endpointDiscovery.portRules': NEXT_SERVER,
   'vllm.endpointDiscovery.loadBalancer': NEXT_SERVER,
   'vllm.endpointDiscovery.attemptTimeout': NEXT_SERVER,

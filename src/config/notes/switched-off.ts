@@ -1,14 +1,14 @@
 import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import { isGiven, parameterAt } from './parameter-at.ts';
 
-/** A parameter that only some values of another one let count. */
+/** Parameters that count only where another parameter has some value. */
 interface Branch {
   readonly paths: readonly string[];
-  /** Whether the other parameters let it count. */
+  /** Whether it counts beside the other parameters. */
   readonly counts: (of: (path: string) => unknown) => boolean;
   /** What has to be written before it counts. */
   readonly only: string;
-  /** What it is where it is left out: written down, it says nothing. */
+  /** Its default: a configuration that has this value gets no note. */
   readonly usual?: unknown;
 }
 

@@ -31,7 +31,9 @@ const PLACES: ReadonlySet<string> = new Set([
   'topology-affinity-scorer',
 ]);
 
-/** What shall read what a producer finds, where nothing does; undefined where something does. */
+/**
+ * What to write so that something reads what a producer finds; undefined where something reads it.
+ */
 function unreadBy(
   { type, name = type }: EndpointPickerConfig['plugins'][number],
   types: ReadonlySet<string>,

@@ -72,7 +72,10 @@ export function planOutputEstimate(table: PluginTable): OutputEstimate | undefin
   return estimate;
 }
 
-/** Says of further producers of loads what of them counts: there is one ledger of what is in flight. */
+/**
+ * Adds a note for each further producer of loads, which has little effect: there is one ledger of
+ * what is in flight.
+ */
 export function noteOtherLedgers(table: PluginTable, notes: ConfigNote[]): void {
   const producers = [...table.plugins()].filter(
     ({ definition }) => definition.type === LOAD_PRODUCER,

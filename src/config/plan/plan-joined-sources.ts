@@ -5,7 +5,10 @@ import { METRICS_SOURCE, planMetricsSources } from './plan-metrics-sources.ts';
 import { leaveOutSources, namedReadings, type PageTypes } from './plan-readings.ts';
 import type { PluginTable } from './plugin-table.ts';
 
-/** Each with the type of the extractor without which the reference keeps nothing of it. */
+/**
+ * Sources, each with the type of its extractor. Without the extractor the reference keeps nothing
+ * of the pages.
+ */
 const WITHOUT_CHOICE: readonly PageTypes[] = [
   { source: 'dcgm-data-source', extractor: 'dcgm-extractor' },
   { source: 'models-data-source', extractor: 'models-data-extractor' },

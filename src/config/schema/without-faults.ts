@@ -80,7 +80,7 @@ function mendField(rest: Fields, path: readonly PropertyKey[]): void {
   else delete parent[field];
 }
 
-/** Below all that may be given. */
+/** A priority below all that a configuration may have. */
 function ownPriority(index: number): number {
   return Number.MIN_SAFE_INTEGER + index;
 }

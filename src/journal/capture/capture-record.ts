@@ -133,13 +133,13 @@ export type CaptureRecord =
       /** Whether another flow crowded out that of the request; left out where not. */
       readonly crowdedOut?: boolean | undefined;
       /**
-       * The configuration that was in charge before so many `adopt` decided, because it had begun
-       * to prepare the request; left out for the one in charge.
+       * How many configurations have been adopted since the one that decided, which had begun to
+       * prepare the request; left out for the one in charge.
        */
       readonly adoptionsAgo?: number | undefined;
       /**
-       * What decided before so many `adopt`, `challenge` and `withdraw`, for the same reason; left
-       * out where these are as many as `adoptionsAgo`.
+       * How many records `adopt`, `challenge` and `withdraw` have come since the plan decided that
+       * decided this request; left out where these are as many as `adoptionsAgo`.
        */
       readonly changesAgo?: number | undefined;
       /** What a challenger, which is in no capture, expected of what it decided. */

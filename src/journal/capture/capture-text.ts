@@ -6,7 +6,7 @@ import { recordOf } from './record-of.ts';
 
 /** The end of a file that is missing, as after a crash. */
 export interface CutOff {
-  /** For where something follows that belongs to the same run of the picker. */
+  /** Thrown where more records of the same run of the picker follow. */
   readonly error: ConfigError;
   readonly warning: string;
 }

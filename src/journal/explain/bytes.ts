@@ -12,7 +12,7 @@ const DASH = 0x2d;
 const DASHES = [8, 13, 18, 23];
 const ZERO = 0x30;
 const NINE = 0x39;
-/** Ten below `a`. */
+/** The code of `a` minus ten. */
 const TEN = 0x57;
 
 /** Bytes, little-endian. Call `reserve` before a group of writes: they do not check for room. */

@@ -39,7 +39,7 @@ export interface RecordedWait {
   readonly cachedTokens: number;
 }
 
-/** What is not in the event. */
+/** What a head is written from beside the event itself. */
 interface HeadOptions {
   /** The slots of the candidates. */
   readonly list: SlotList;

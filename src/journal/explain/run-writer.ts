@@ -199,7 +199,10 @@ export class RunWriter {
 /** Writes how many slots there are, and then each in two bytes. */
 const NO_TERMS: ScoreTerms = {};
 
-/** No terms where the scorer does not explain, or throws: that must not fail the request. */
+/**
+ * There are no terms where the scorer does not explain, or throws: an explanation must not fail the
+ * request.
+ */
 function termsOf(scorer: Scorer, endpoint: Endpoint, context: SchedulingContext): ScoreTerms {
   try {
     return scorer.explain?.(endpoint, context) ?? NO_TERMS;

@@ -36,7 +36,7 @@ export class SessionFinder {
     return this.#walk.distinctBlocks;
   }
 
-  /** Says it for the next request of the table. */
+  /** Compares the next request of the table with those before it. */
   next({ promptTokens }: Pick<TraceRequest, 'promptTokens'>): FoundTurn {
     const place = this.#requests++;
     const { nodes, ends, knownBlocks } = this.#walk.next(this.#table.nodeAt(place));

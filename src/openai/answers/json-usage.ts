@@ -77,7 +77,7 @@ export class JsonUsage implements UsageReader {
     if (!this.#saysEnd) return false;
     if (of === 'json') return !JSON_ENDS.includes(this.#lastCharacter());
     if (this.#longLastEvent && this.#endsLine()) return false;
-    // Nearly all streams: without a string.
+    // Nearly all streams end so; no string is made for them.
     if (this.#has(DONE, this.#length)) return false;
     return !SAYS_END.test(this.#text());
   }

@@ -23,7 +23,7 @@ export interface InboxOptions {
   /** What has come, for documents. */
   readonly received: Received;
   readonly onNotice?: ((notice: ReplicaNotice) => void) | undefined;
-  /** To receive nothing until `resume`. The reason is a sentence. */
+  /** Stops receiving until `resume`. The reason is a sentence. */
   readonly pause: (reason: string) => void;
   readonly resume: () => void;
 }
@@ -61,7 +61,7 @@ export class Inbox {
     this.#flood.stop();
   }
 
-  /** Counts a message that nobody with our key has written. */
+  /** Counts a message that does not have the mark of our key. */
   forged(bytes: number): void {
     if (this.#takesMore(bytes)) this.#options.received.forged += 1;
   }

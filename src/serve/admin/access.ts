@@ -94,7 +94,10 @@ function tokenMissing(token: string | undefined): AccessRefusal {
   return { status: 401, sentence };
 }
 
-/** Whether a browser sends this for a page from elsewhere. Other clients send no such header. */
+/**
+ * Whether a browser sent the request for a page of another origin. Other clients send no such
+ * header.
+ */
 function isForeign({ headers }: Caller): boolean {
   const { host, origin, 'sec-fetch-site': site = 'none' } = headers;
   if (site !== 'none' && site !== 'same-origin') return true;

@@ -74,7 +74,7 @@ export interface ServedPath {
   readonly reply: (query: URLSearchParams, accept: string | undefined) => Reply | Promise<Reply>;
 }
 
-/** Where a person looks first who has only the port. */
+/** The paths that a person who knows only the port looks at first. */
 const INDEX = ['/', '/debug'];
 /** The files of the page are of no use by themselves. */
 const PAGE_FILES = '/ui/';

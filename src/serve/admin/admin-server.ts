@@ -24,15 +24,18 @@ export interface AdminServerOptions extends AdminPages {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** It says who may ask. Without it: documents only within this machine, and no actions. */
+  /**
+   * Says who may ask. Without it, documents are served only within this machine, and there are no
+   * actions.
+   */
   readonly access?: Access | undefined;
-  /** Serves by TLS. Without it: without. */
+  /** TLS of the port; undefined serves plain HTTP. */
   readonly tls?: MetricsTls | undefined;
   /** Called for each request that is refused, with the path. */
   readonly onRefused?: ((path: string, refusal: AccessRefusal) => void) | undefined;
-  /** Default: 256. */
+  /** The most connections at a time; 256 by default. */
   readonly connectionsMax?: number;
-  /** Bytes of replies that clients have not taken. Default: 128 MiB. */
+  /** The most bytes of replies that clients have not taken; 128 MiB by default. */
   readonly replyBytesMax?: number;
 }
 

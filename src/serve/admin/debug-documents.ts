@@ -53,7 +53,7 @@ export function debugDocuments(
   ]);
 }
 
-/** What is in charge, and what a promoted shadow decides with, where that is a scheduler. */
+/** The scheduler in charge, and that of a promoted shadow, where it has one. */
 function describeSchedulers(picker: EndpointPicker): object {
   const { challenger, ...report } = picker.challengerReplacement() ?? {};
   const promoted = challenger !== undefined && {

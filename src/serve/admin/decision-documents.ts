@@ -12,7 +12,7 @@ import { type ExplainedRequest, explainedRequest } from './explained-request.ts'
 /** An explanation without its details. */
 export interface DecisionLine extends Omit<Explanation, 'streaming' | 'candidates' | 'profiles'> {
   readonly candidates: number;
-  /** Left out where no request was routed, or long ago. */
+  /** Left out where the request was not routed, or so long ago that its times are not kept. */
   readonly times?: RequestTimes;
 }
 

@@ -74,7 +74,10 @@ function byMost(
     .map(([endpoint, count]) => ({ endpoint, [what]: count }));
 }
 
-/** With the beginning of each list, its length, and whether any was cut. */
+/**
+ * The state with at most `LISTED_MAX` elements of each list, the lengths of the lists, and whether
+ * any was cut.
+ */
 function bounded(state: State): State {
   const lists = Object.entries(state).filter(([, value]) => Array.isArray(value));
   const shown = lists.map(([name, list]) => {

@@ -28,7 +28,7 @@ export class ActiveWatch {
    */
   follow(tell: (active: boolean) => void): () => void {
     if (this.#followers.size === 0) this.#look();
-    // Each call follows by itself, with the same function, too.
+    // A function that is given twice is called twice: each call of `follow` makes a follower.
     const follower = (active: boolean): void => tell(active);
     this.#followers.add(follower);
     follower(this.#last === true);

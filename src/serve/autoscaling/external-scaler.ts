@@ -25,10 +25,10 @@ const MESSAGE_BYTES_MAX = 64 * 1024;
 /** A cluster has one KEDA, with a connection and a stream for each of its objects. */
 const STREAMS_MAX = 256;
 const CONNECTION_STREAMS_MAX = 100;
-/** A client whose host is gone is found within the two together. */
+/** The connection of a client whose host is gone ends after both of these times. */
 const PING_MS = 20_000;
 const PING_TIMEOUT_MS = 10_000;
-/** What an error says of a name that a client has sent. */
+/** The most characters that an error repeats of a name from a client. */
 const NAME_SHOWN = 64;
 
 interface ScaledObjectRef {
@@ -110,7 +110,7 @@ function callsOf(headroom: Headroom, watch: ActiveWatch): UntypedServiceImplemen
   };
 }
 
-/** Throws for a stage that there is not. */
+/** What a trigger asks for. Throws an Error that lists the stages where it names another one. */
 function askedOf({ scalerMetadata = {} }: ScaledObjectRef): Asked {
   const { stage = 'all' } = scalerMetadata;
   if (!STAGES.includes(stage)) {

@@ -54,7 +54,7 @@ export function createHeadroom(
   });
 }
 
-/** Without a replica nothing is known of others, and nothing comes to them. */
+/** What is known of the other pickers; without a replica nothing is. */
 function othersOf(replica: () => Replica | undefined): OtherPickers {
   return {
     connected: () => replica()?.isConnected ?? false,

@@ -16,9 +16,12 @@ import {
   type LeaseStore,
 } from './leader-election.ts';
 
-/** A Lease is some hundred bytes. The election itself gives an answer 4 s. */
+/** A Lease has some hundred bytes. The election itself waits 4 s for an answer. */
 const ANSWER = { bytesMax: 1024 * 1024, timeoutMs: 10_000 } as const;
-/** A holder is logged and compared: ours have fewer. */
+/**
+ * The most characters of a holder's name, which is logged and compared. Our pickers have shorter
+ * names.
+ */
 const HOLDER_CHARS_MAX = 512;
 const CONFLICT = 409;
 const NOT_FOUND = 404;

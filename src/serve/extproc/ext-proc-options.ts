@@ -77,7 +77,9 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
   };
 }
 
-/** Requests that are refused or fail here: the live page, metrics, explanations and the log. */
+/**
+ * Gives requests that are refused or fail here to the live page, metrics, explanations and the log.
+ */
 function troubleCallbacks(
   log: Log,
   { metrics, live, recorder, clock }: ExtProcParts,

@@ -12,7 +12,10 @@ import { ignoredControls } from './served-readers.ts';
 /** The server that gateways use. */
 export interface StartedServer {
   readonly server: ExtProcServer;
-  /** How requests are read has changed: threads that read them must know. */
+  /**
+   * To be called when the rules by which requests are read have changed: I/O workers get the new
+   * ones.
+   */
   readonly refresh: () => void;
 }
 

@@ -5,7 +5,7 @@ import type { Log } from '../../runtime/log/log.ts';
 import type { ServeOptions } from '../options/serve-options.ts';
 import type { ServeTls } from '../tls/start-tls.ts';
 
-/** A file that a program wrote may have thousands. */
+/** The most warnings that are logged: a file that a program wrote may have thousands. */
 const WARNINGS_MAX = 20;
 /** More would make the line hard to read; `/debug/endpoints` has all. */
 const ADDRESSES_MAX = 8;

@@ -88,7 +88,7 @@ export function readiness(parts: ReadinessParts, now: number): Readiness {
   };
   const numbers = { endpoints: endpoints.length, fresh, refused };
   const against = whyNotReady(parts, numbers);
-  // A reason that is a cause among the others is said once.
+  // A reason that another one names as its cause is listed once.
   const concerns = whyDegraded(parts, numbers).filter(
     (concern) => !against.some((reason) => reason.endsWith(`: ${concern}`)),
   );

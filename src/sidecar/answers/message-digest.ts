@@ -116,12 +116,14 @@ class HashedText {
   }
 }
 
-/** Where an escape begins that the text ends within; the end of the text without one. */
+/**
+ * The place where an escape begins that the text cuts off; the end of the text where there is none.
+ */
 function endOfEscapes(raw: string): number {
   const last = raw.lastIndexOf('\\');
   let first = last;
   while (raw[first - 1] === '\\') first -= 1;
-  // In an even number of them the last is itself escaped.
+  // Where their number is even, the last backslash is itself escaped.
   const isEscaped = (last - first) % 2 === 1;
   const length = raw[last + 1] === 'u' ? 6 : 2;
   return last < 0 || isEscaped || last + length <= raw.length ? raw.length : last;

@@ -89,7 +89,7 @@ class CopilotReader implements TraceReader {
       atMs,
       model,
       promptTokens: prompt,
-      // That a call without an answer has no tokens does not say how many it asked for.
+      // A call without an answer has no tokens, whatever it asked for.
       outputTokens: outcome === 'completed' ? (completion ?? Number.NaN) : answered(completion),
       blockIds,
       session: session.id,

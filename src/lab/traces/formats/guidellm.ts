@@ -79,7 +79,7 @@ function requestOf(read: {
   if (!unknown && !answer.success) {
     return `output_tokens is ${read.answer}: ${answer.error.issues[0]?.message}`;
   }
-  // That a request that failed has few tokens does not say how many it asked for.
+  // The few tokens of a failed request do not show how many it asked for.
   const counted = answer.success && read.seen.outcome === 'completed';
   return {
     atMs: SECOND_MS * read.start,

@@ -53,7 +53,7 @@ function read(text: string): ReadResult {
     atMs: 1000 * start_time,
     model: info?.lora_adapter ?? modelOf(request),
     promptTokens: prompt.data,
-    // That a failed request has no tokens does not say how many it asked for.
+    // A failed request has no tokens, whatever it asked for.
     outputTokens:
       failed && output_tokens === 0 ? Number.NaN : Math.max(1, output_tokens ?? Number.NaN),
     blockIds: NO_TRACE_BLOCKS,

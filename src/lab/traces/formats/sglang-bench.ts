@@ -89,7 +89,7 @@ function requestOf(run: Result, index: number, atMs: number): TraceRequest | typ
     atMs,
     model: '',
     promptTokens: tokens,
-    // That a failed request has few tokens does not say how many it asked for.
+    // The few tokens of a failed request do not show how many it asked for.
     outputTokens: failed ? Number.NaN : (run.output_lens[index] ?? Number.NaN),
     blockIds: NO_TRACE_BLOCKS,
     seen: {

@@ -36,7 +36,7 @@ export const VLLM_BENCH: TraceFormat = {
   firstLine: (text) =>
     text.startsWith('{') &&
     (['"input_lens"', '"start_times"'].every((each) => text.includes(each)) ||
-      // Over many lines, the lists may begin far below.
+      // In a document of many lines, the lists may begin far behind its first line.
       (text.includes('\n') && SETTINGS.every((each) => text.includes(each)))),
   // Requests are sent in order, but failed ones and those of several streams may not be in order.
   ordered: false,
@@ -66,7 +66,7 @@ function requestOf(run: Result, index: number): TraceRequest | typeof SKIPPED {
     atMs: 1000 * (run.start_times[index] ?? 0),
     model: run.model_id ?? '',
     promptTokens,
-    // That a failed request has few tokens does not say how many it asked for.
+    // The few tokens of a failed request do not show how many it asked for.
     outputTokens: failed ? Number.NaN : (run.output_lens[index] ?? Number.NaN),
     blockIds: NO_TRACE_BLOCKS,
     seen: {

@@ -23,8 +23,8 @@ const UNREAD_WRITES_MAX = 10_000;
 const CLOCK = nodeClock();
 
 /**
- * What this thread has computed where that can be known: other processes are not the server's
- * fault.
+ * The CPU time of this thread, where it can be known: the server is not at fault for what other
+ * processes take.
  */
 function worked(): Millis {
   return CLOCK.cpuTime?.() ?? CLOCK.now();
@@ -122,7 +122,7 @@ export class BoundedTransport implements Transport {
     return this.#ended.promise;
   }
 
-  /** Ends it without a word to the client. */
+  /** Ends the connection and sends nothing more. */
   discard(): void {
     this.#isClosed = true;
     this.#socket?.destroy();

@@ -56,7 +56,7 @@ export function natsLink(options: NatsLinkOptions): OpenReplicaLink {
   return (id, events) => new NatsLink(options, id, events);
 }
 
-/** Why a connection ends that belongs to a former turn: nobody is told. */
+/** The reason with which a connection of a former turn ends. It is not reported. */
 const IS_OVER = 'it is over';
 
 class NatsLink implements ReplicaLink {
