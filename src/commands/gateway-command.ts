@@ -64,26 +64,28 @@ export function gatewayCommand(): Command {
     );
   return addTimes(command)
     .option('--json', 'print the port as one JSON document on stdout once listening', false)
-    .action(async (flags: GatewayFlags) => {
-      const clock = nodeClock();
-      const log = (line: string): void => void process.stderr.write(`${line}\n`);
-      const gateway = await startGateway({
-        host: flags.host,
-        port: flags.port,
-        extProcAddress: flags.picker,
-        extProcTls: !flags.insecure,
-        bounds: { ...flags, requestsMax: flags.maxRequests },
-        clock,
-        log,
-      });
-      watchOpenFiles({ clock, log, onNone: () => gateway.makeRoom() });
-      const ended = untilSignal();
-      if (flags.json) process.stdout.write(`${JSON.stringify({ port: gateway.port })}\n`);
-      const signal = await ended;
-      // A person who presses Ctrl-C waits for the end, and has clients that need no notice.
-      await gateway.drain(signal === 'SIGINT' ? { ...flags, drainNoticeMs: 0 } : flags);
-      process.exit(0);
-    });
+    .action(run);
+}
+
+async function run(flags: GatewayFlags): Promise<void> {
+  const clock = nodeClock();
+  const log = (line: string): void => void process.stderr.write(`${line}\n`);
+  const gateway = await startGateway({
+    host: flags.host,
+    port: flags.port,
+    extProcAddress: flags.picker,
+    extProcTls: !flags.insecure,
+    bounds: { ...flags, requestsMax: flags.maxRequests },
+    clock,
+    log,
+  });
+  watchOpenFiles({ clock, log, onNone: () => gateway.makeRoom() });
+  const ended = untilSignal();
+  if (flags.json) process.stdout.write(`${JSON.stringify({ port: gateway.port })}\n`);
+  const signal = await ended;
+  // A person who presses Ctrl-C waits for the end, and has clients that need no notice.
+  await gateway.drain(signal === 'SIGINT' ? { ...flags, drainNoticeMs: 0 } : flags);
+  process.exit(0);
 }
 
 function addTimes(command: Command): Command {

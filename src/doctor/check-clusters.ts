@@ -121,7 +121,11 @@ function pickerFindings(cluster: Cluster): readonly Finding[] {
       ...healthFindings(cluster, where),
     ];
   }
-  return [...keepaliveFindings(http2, where), ...healthFindings(cluster, where)];
+  return [
+    ...keepaliveFindings(http2, where),
+    ...windowFindings(http2, where),
+    ...healthFindings(cluster, where),
+  ];
 }
 
 function keepaliveFindings(http2: Http2Options, where: string): readonly Finding[] {
@@ -129,12 +133,6 @@ function keepaliveFindings(http2: Http2Options, where: string): readonly Finding
   // Without an interval it never pings.
   const everyS = secondsOf(interval, Number.POSITIVE_INFINITY);
   const foundAfterS = everyS + secondsOf(timeout, 0);
-  const window = http2.initial_stream_window_size ?? Number.POSITIVE_INFINITY;
-  const ofConnection = http2.initial_connection_window_size ?? Number.POSITIVE_INFINITY;
-  const [name, small] =
-    window < WINDOW_MIN
-      ? ['initial_stream_window_size', window]
-      : ['initial_connection_window_size', ofConnection];
   return [
     ...when(http2.connection_keepalive === undefined, {
       severity: 'warning',
@@ -150,6 +148,17 @@ function keepaliveFindings(http2: Http2Options, where: string): readonly Finding
       what: `its connection_keepalive finds a picker that stands still or has vanished after up to ${foundAfterS} s: so long its requests wait.`,
       lines: http2Lines([KEEPALIVE]),
     }),
+  ];
+}
+
+function windowFindings(http2: Http2Options, where: string): readonly Finding[] {
+  const window = http2.initial_stream_window_size ?? Number.POSITIVE_INFINITY;
+  const ofConnection = http2.initial_connection_window_size ?? Number.POSITIVE_INFINITY;
+  const [name, small] =
+    window < WINDOW_MIN
+      ? ['initial_stream_window_size', window]
+      : ['initial_connection_window_size', ofConnection];
+  return [
     ...when(window < WINDOW_MIN || ofConnection < CONNECTION_WINDOW_MIN, {
       severity: 'warning',
       id: 'small-http2-window',

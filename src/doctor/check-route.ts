@@ -99,31 +99,36 @@ function destinationFindings(
       },
     ];
   }
-  if (!readsDestination(cluster)) {
-    return [
-      {
-        severity: 'error',
-        id: 'destination-not-read',
-        where: `cluster ${name}, ${where}`,
-        what: `it does not read ${DESTINATION_HEADER}: Envoy chooses an endpoint by itself, and the pick has no effect.`,
-        lines: linesToDestination(cluster, clusters),
-      },
-    ];
-  }
-  const forwarded = filter.metadata_options?.forwarding_namespaces?.untyped ?? [];
-  if (!hasFallbacks(cluster) || forwarded.includes('envoy.lb')) return [];
+  const both = `cluster ${name}, ${where}`;
+  if (readsDestination(cluster)) return servedFindings(cluster, filter, both);
   return [
     {
-      severity: 'warning',
-      id: 'served-endpoint-not-forwarded',
-      where: `cluster ${name}, ${where}`,
-      what: 'it may use a fallback, and the filter does not forward the metadata envoy.lb: the picker does not learn which endpoint served a request.',
-      lines: [
-        'metadata_options:',
-        '  forwarding_namespaces: { untyped: [envoy.lb.subset_hint, envoy.lb] }',
-      ],
+      severity: 'error',
+      id: 'destination-not-read',
+      where: both,
+      what: `it does not read ${DESTINATION_HEADER}: Envoy chooses an endpoint by itself, and the pick has no effect.`,
+      lines: linesToDestination(cluster, clusters),
     },
   ];
+}
+
+/** Whether the picker learns which of several destinations has served a request. */
+function servedFindings(
+  cluster: Cluster,
+  { metadata_options: metadata }: PickedRoute['filter'],
+  where: string,
+): readonly Finding[] {
+  const forwarded = metadata?.forwarding_namespaces?.untyped ?? [];
+  return when(hasFallbacks(cluster) && !forwarded.includes('envoy.lb'), {
+    severity: 'warning',
+    id: 'served-endpoint-not-forwarded',
+    where,
+    what: 'it may use a fallback, and the filter does not forward the metadata envoy.lb: the picker does not learn which endpoint served a request.',
+    lines: [
+      'metadata_options:',
+      '  forwarding_namespaces: { untyped: [envoy.lb.subset_hint, envoy.lb] }',
+    ],
+  });
 }
 
 /**

@@ -38,27 +38,34 @@ export async function servingTls(
     ...(minVersion !== undefined && { minVersion }),
     ...(ciphers !== undefined && { ciphers }),
   });
-  const reloads = new Reloads({
-    registry,
-    name: 'pointsman_certificate_reloads_total',
-    help: 'Changes of the certificate of the port, adopted or refused.',
-  });
   const followed = followedContext({
     paths: names.map((name) => join(certPath, name)),
     first: read(),
     read,
     clock,
+    ...countedChanges({ log, registry }),
+  });
+  showValidity(registry, { port: 'the port', used: followed.certificate });
+  return followed;
+}
+
+/** Counts and logs what becomes of a certificate whose files change. */
+function countedChanges({ log, registry }: Pick<ServingParts, 'log' | 'registry'>) {
+  const reloads = new Reloads({
+    registry,
+    name: 'pointsman_certificate_reloads_total',
+    help: 'Changes of the certificate of the port, adopted or refused.',
+  });
+  return {
     onAdopted: () => {
       reloads.adopted();
       log('certificate replaced; new connections use it');
     },
-    onRefused: (reason) => {
+    onRefused: (reason: string) => {
       reloads.refused();
       log(`certificate refused; the previous one continues to serve: ${reason}`);
     },
-    onUnwatched: (error) =>
+    onUnwatched: (error: unknown) =>
       log(`the certificate cannot be watched (${messageOf(error)}); it is looked at once a second`),
-  });
-  showValidity(registry, { port: 'the port', used: followed.certificate });
-  return followed;
+  };
 }

@@ -51,13 +51,32 @@ export interface ReadinessParts {
  * then the picker is degraded and ready, unless `readyMinFresh` says otherwise.
  */
 export function readiness(parts: ReadinessParts, now: number): Readiness {
-  const { picker, discovery, kubernetes, election, reload } = parts;
-  const endpoints = picker.pool.snapshot();
+  const endpoints = parts.picker.pool.snapshot();
   const fresh = endpoints.filter((endpoint) => isFresh(endpoint, now, parts.metricsStaleMs)).length;
-  const failing = scrapeErrorsOf(picker.pool).failing();
   const refused = parts.tlsFiles?.refused() ?? [];
-  const detail = {
-    endpoints: endpoints.length,
+  const numbers = { endpoints: endpoints.length, fresh, refused };
+  const against = whyNotReady(parts, numbers);
+  // A reason that another one names as its cause is listed once.
+  const concerns = whyDegraded(parts, numbers).filter(
+    (concern) => !against.some((reason) => reason.endsWith(`: ${concern}`)),
+  );
+  const ok = against.length === 0;
+  const state = !ok ? 'not ready' : concerns.length > 0 ? 'degraded' : 'ready';
+  return { ok, state, reasons: [...against, ...concerns], detail: detailOf(parts, numbers) };
+}
+
+interface Numbers {
+  readonly endpoints: number;
+  readonly fresh: number;
+  readonly refused: readonly RefusedFiles[];
+}
+
+/** The numbers, and what has failed last of each part that can fail. */
+function detailOf(parts: ReadinessParts, { endpoints, fresh, refused }: Numbers): object {
+  const { picker, discovery, kubernetes, election, reload } = parts;
+  const failing = scrapeErrorsOf(picker.pool).failing();
+  return {
+    endpoints,
     freshEndpoints: fresh,
     failingEndpoints: Object.fromEntries([...failing].filter(([, count]) => count > 0)),
     endpointsFileError: discovery?.file?.lastError(),
@@ -86,21 +105,6 @@ export function readiness(parts: ReadinessParts, now: number): Readiness {
       leaseError: election.trouble,
     }),
   };
-  const numbers = { endpoints: endpoints.length, fresh, refused };
-  const against = whyNotReady(parts, numbers);
-  // A reason that another one names as its cause is listed once.
-  const concerns = whyDegraded(parts, numbers).filter(
-    (concern) => !against.some((reason) => reason.endsWith(`: ${concern}`)),
-  );
-  const ok = against.length === 0;
-  const state = !ok ? 'not ready' : concerns.length > 0 ? 'degraded' : 'ready';
-  return { ok, state, reasons: [...against, ...concerns], detail };
-}
-
-interface Numbers {
-  readonly endpoints: number;
-  readonly fresh: number;
-  readonly refused: readonly RefusedFiles[];
 }
 
 function whyNotReady(
