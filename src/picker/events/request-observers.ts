@@ -11,9 +11,9 @@ type Having<Name extends Hook> = JournalSubscriber & Required<Pick<JournalSubscr
 
 /**
  * All that observe a request: subscribers first, then plugins. One that throws is reported, and the
- * others are called all the same: no observer can fail a request or keep its reservation. Who has
- * which method is found out once: most observe two or three of the events, and a request has each
- * of them here and at each replica.
+ * others are called all the same: no observer can fail a request or keep its reservation. The
+ * observers of each event are found once: most observe two or three of the events, and a request
+ * has each of them here and at each replica.
  */
 export class RequestObservers {
   readonly #faults: PluginFaults;
