@@ -55,7 +55,7 @@ it('[Q290] says that more may be written when the next endpoint has room', async
   await drained;
 });
 
-it('[V551] an endpoint that wants no more of a body holds nobody up', async () => {
+it('[V551] an endpoint that reads no more of a body does not hold up the picker', async () => {
   const body = new SentBody({ bytesMax: 0, all: { left: 0 } });
   expect(body.write(Buffer.alloc(100_000))).toBe(false);
   const drained = once(body, 'drain');

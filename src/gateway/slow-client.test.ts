@@ -91,7 +91,7 @@ it('[V575] a client that reads late gets its answer whole, though the picker has
   expect(await bytesOf(await answer)).toBe(bytes);
 });
 
-it('[V69] a client that does not read the end of its answer is let go', async () => {
+it('[V69] a client that does not read the end of its answer is disconnected', async () => {
   const { visit, sent, answer } = await ask();
   await fill(visit, sent);
   visit.response.end();

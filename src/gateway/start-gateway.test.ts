@@ -249,7 +249,7 @@ describe('a client', () => {
     expect([answer.status, await answer.text()]).toEqual([201, '1']);
   });
 
-  it('[V69] that does not read its answer is let go', async () => {
+  it('[V69] that does not read its answer is disconnected', async () => {
     await start({ idleTimeoutMs: 0, pickerTimeoutMs: 0, firstByteTimeoutMs: 0 });
     const socket = connect(gateway.port, '127.0.0.1');
     socket.on('error', () => undefined).pause();

@@ -22,7 +22,7 @@ interface DecidingPlansOptions {
 }
 
 /** What decides one request. */
-export interface DecidingPlan {
+interface DecidingPlan {
   /** Whether it predicts times to the first token. */
   readonly predicts: boolean;
   /** Whether it is a shadow that decided some requests beside the plan in charge. */

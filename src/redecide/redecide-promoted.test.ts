@@ -157,7 +157,7 @@ it.each([
   },
 );
 
-it('[G268] a capture says who chose an endpoint that the observing picker does not have', async () => {
+it('[G268] a capture names the picker that chose an endpoint which the observing picker does not have', async () => {
   const records = madeCapture('default', 20, 5, {
     watch: (picker) => {
       const destination = '10.9.9.9:8000';

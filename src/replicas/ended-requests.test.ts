@@ -76,7 +76,7 @@ describe('[G229] a request of another replica that has ended when it becomes kno
     expect(learned(outcomeAt, 'ended')).toEqual(learned(outcomeAt, 'as-it-goes'));
   });
 
-  it('is told in one piece where it ends before its batch is sent, and reserves nothing', () => {
+  it('is sent in one piece where it ends before its batch is sent, and reserves nothing', () => {
     const clock = new SimulatedClock();
     const network = new SimulatedNetwork({ clock, delayMs: 1 });
     const [a, b] = ['a', 'b'].map((id) => startPicker(id, { clock, openLink: network.open })) as [
@@ -112,7 +112,7 @@ describe('[G229] a request of another replica that has ended when it becomes kno
     expect(booked).toBe(1);
   });
 
-  it('is told as it goes on from what becomes known of it between: another endpoint serves it', () => {
+  it('is sent as it is once more is known of it: another endpoint serves it', () => {
     const clock = new SimulatedClock();
     const network = new SimulatedNetwork({ clock, delayMs: 1 });
     const [a, b] = ['a', 'b'].map((id) => startPicker(id, { clock, openLink: network.open })) as [

@@ -51,7 +51,7 @@ describe('replicas', () => {
     for (const each of pickers) expect(total(each)).toBe(0);
   });
 
-  it('[G226] tells the others of a pick at once after a quiet time', () => {
+  it('[G226] sends a pick to the others at once after a quiet time', () => {
     const { pickers, pass } = setUp();
     const [a, b] = pickers as [SharedPicker, SharedPicker];
     a.route(blocksOf(10));

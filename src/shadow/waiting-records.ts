@@ -7,7 +7,7 @@ interface Piece {
 }
 
 /** Whole lines and the number of records in them, to be sent together. */
-export interface RecordBatch {
+interface RecordBatch {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly records: number;
 }

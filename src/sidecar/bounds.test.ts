@@ -229,7 +229,7 @@ describe('bounds', () => {
     upload.destroy();
   });
 
-  it('[V66] lets go of an answer that its client does not read', async () => {
+  it('[V66] cuts an answer that its client does not read', async () => {
     const sidecar = await started({ bounds: { idleTimeoutMs: 0, firstByteTimeoutMs: 0 } });
     const [host = '', port = ''] = sidecar.address.split(':');
     const socket = connect(Number(port), host);

@@ -145,7 +145,7 @@ describe('Engine', () => {
     expect([first.tokensAt.length, second.tokensAt.length]).toEqual([120, 120]);
   });
 
-  it('[O330] finds the blocks of a preempted answer again, as far as nobody has taken them', () => {
+  it('[O330] finds the blocks of a preempted answer again, as far as no other sequence has taken them', () => {
     const computedBy = (options: Partial<EngineOptions>): number => {
       let computed = 0;
       const latency: EngineOptions['latency'] = ({ prefillTokens }) => {

@@ -84,7 +84,7 @@ it('[O300] the live page says what decided where the runner-up would have cost l
   );
 });
 
-it('[O385] the live page says why also of what a promoted shadow decides, and who it was', () => {
+it('[O385] the live page says why also for what a promoted shadow decides, and names the shadow', () => {
   const runnerUp = { endpoint: 'b', scoreBehind: 0.1, costs: [{ picked: 20, more: 12 }] };
   const profiles = [{ profile: 'p', filters: [], runnerUp }];
   const outcome = { kind: 'picked', profile: 'p', endpoint: 'a', decidedBy: 'mine.yaml' };
@@ -116,7 +116,7 @@ it('[O492] the live page says of a trial that it is one, and beside how many oth
   expect(list.becauseOf(promoted)).toBe('a trial · by mine.yaml');
 });
 
-it('[O493] the live page says who decided where a scheduler elsewhere did, and not that there was no other', () => {
+it('[O493] the live page names the scheduler elsewhere that decided, and does not say that there was no other endpoint', () => {
   const headline = (decidedBy: string): string =>
     explained.headline(
       {
@@ -159,7 +159,7 @@ it('[G211] [G212] the live page says that screening or a plugin refused a reques
   expect(explained.headline(rejected, (id) => id)).toBe('Refused by a plugin: too many wait');
 });
 
-it('[O441] the live page says that a request waited in vain, and with which words it was refused', () => {
+it('[O441] the live page says that a request waited until it was refused, and with which sentence', () => {
   const expired = { outcome: { kind: 'expired', why: 'no endpoint could begin it' }, profiles: [] };
   const held = { ms: 600_000 };
   expect(list.becauseOf({ ...expired, held })).toBe('held 10.0 min · in vain');

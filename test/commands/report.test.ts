@@ -50,7 +50,7 @@ describe('the report', () => {
     expect(second).toMatch(/^caution: .*only 2 draws/);
   });
 
-  it('[G277] speaks of a comparison only where there are several', async () => {
+  it('[G277] has a comparison only where there are several', async () => {
     const one = join(folder, 'one.html');
     const pool = join(folder, 'pool.yaml');
     const flags = [`--trace=${trace}`, `--pool=${pool}`, '--config=default', `--report=${one}`];

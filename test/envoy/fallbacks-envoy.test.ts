@@ -90,7 +90,7 @@ describe.skipIf(binary === undefined)('Envoy with fallbacks', () => {
     },
   );
 
-  it('[V133] the endpoint that is not reached is ejected, by what Envoy says of who served', async () => {
+  it('[V133] the endpoint that is not reached is ejected, because Envoy names the endpoint that served', async () => {
     await start(true);
     try {
       await setFault(1, { kind: 'refuse' });

@@ -143,7 +143,7 @@ describe.skipIf(binary === undefined)('gRPC through a real Envoy and a picker', 
   const generate = methodOf(VLLM_ENGINE, 'Generate').path;
   const framed = (message: object): Buffer => framedRequest(VLLM_ENGINE, 'Generate', message);
 
-  it('[D465] cut into frames of a byte, and with fields that nobody knows, they are the same bytes', async () => {
+  it('[D465] cut into frames of a byte, and with unknown fields, they are the same bytes', async () => {
     const known = framed({ text: 'What is there?', sampling_params: answer }).subarray(5);
     // Field 900 with four bytes, 901 as a fixed64, and 902 as a fixed32.
     const unknown = Buffer.from(

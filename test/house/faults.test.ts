@@ -37,7 +37,7 @@ it('[T55] says of a cycle which imports make it, the rarest first', () => {
   );
 });
 
-it('[T55] says of each name that a table lacks, and has in vain or twice, what to do with it', () => {
+it('[T55] says what to do with each name that a table lacks, has twice, or has without need', () => {
   const place = 'the table of colours in docs/a.md';
   expect(() => expectSameNames(['red', 'blue'], ['blue', 'red'], place)).not.toThrow();
   expect(() => expectSameNames(['red', 'grey', 'red'], ['blue', 'red'], place)).toThrow(

@@ -28,7 +28,7 @@ test('[P50] the image and the unit have the C library keep freed memory in two p
 
 describe('the systemd unit', () => {
   test.skipIf(!hasSystemd)(
-    '[O106] is read by systemd without a word, and shuts most things out',
+    '[O106] is read by systemd without a warning, and denies the service most rights',
     () => {
       const path = join(folder, 'pointsman.service');
       // systemd also checks that the program is there.

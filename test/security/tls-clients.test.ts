@@ -24,7 +24,7 @@ async function start(options: Partial<TlsOptions>): Promise<TlsServer> {
 describe('versions and cipher suites', () => {
   const anyCertificate = { rejectUnauthorized: false };
 
-  it('[V27] speaks TLS 1.2 and 1.3, and no older version', async () => {
+  it('[V27] accepts TLS 1.2 and 1.3, and no older version', async () => {
     const { port, lines } = await start({});
     const at = (version: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3'): Promise<string> =>
       shake(port, {
@@ -42,7 +42,7 @@ describe('versions and cipher suites', () => {
     });
   });
 
-  it.each(['1.3', 'VersionTLS13'])('[V27] speaks only TLS 1.3 with %s', async (tlsMinVersion) => {
+  it.each(['1.3', 'VersionTLS13'])('[V27] accepts only TLS 1.3 with %s', async (tlsMinVersion) => {
     const { port } = await start({ tlsMinVersion });
     expect(await shake(port, { ...anyCertificate, maxVersion: 'TLSv1.2' })).toMatch(
       /PROTOCOL_VERSION/,

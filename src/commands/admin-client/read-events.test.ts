@@ -21,7 +21,7 @@ it('[V478] a picker that falls silent within its stream is said to be so', async
   server.close();
 });
 
-it('[O468] who waits for a picker is told so, and at last that there was no answer', async () => {
+it('[O468] a user who waits for a picker reads so, and at last that there was no answer', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const admin = `127.0.0.1:${(server.address() as AddressInfo).port}`;

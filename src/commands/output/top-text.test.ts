@@ -60,7 +60,7 @@ it('[O283] [D463] shows the ends of long names of pods in a narrow terminal, and
   expect(piped).toMatch(/393 ms better than vllm-llama-70b-decode-7c9f8d6b5-p9v4z\n/);
 });
 
-it('[O385] says why also of what a promoted shadow decides, and who it was', () => {
+it('[O385] says why also for what a promoted shadow decides, and names the shadow', () => {
   const state = decided({ scoreBehind: 0.1, costs: [{ more: 393 }] }, 'mine.yaml');
   const piped = topText(state, { lines: 23, columns: Number.POSITIVE_INFINITY });
   expect(piped).toMatch(/393 ms better than \S+-p9v4z, decided by mine\.yaml\n/);

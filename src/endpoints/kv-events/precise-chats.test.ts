@@ -24,7 +24,7 @@ function setUpWith(vllm: object) {
 }
 
 describe('a precise index', () => {
-  it('[D587] [D588] knows who holds the prompts of other APIs, by the tokens of their chats', async () => {
+  it('[D587] [D588] finds the endpoints that hold prompts of other APIs, by the tokens of their chats', async () => {
     const { request, clock, match, endpoint, asked, index } = setUpWith({ url: 'http://r:1' });
     const responses = request({ model: 'm', input: 'hi' }, to('/v1/responses'));
     await clock.run();

@@ -41,7 +41,7 @@ describe('precise-prefix-cache-producer', () => {
     expect([matchedBlocks(a), matchedBlocks(b)]).toEqual([3, 2]);
   });
 
-  it('connects where labels, ranks and ports say, and lets go of an endpoint that leaves', () => {
+  it('connects where labels, ranks and ports say, and ends the connection of an endpoint that leaves', () => {
     const { add, sockets, index } = setUp({
       kvEventsConfig: { podDiscoveryConfig: { socketPort: 6000, replaySocketPort: 7000 } },
     });

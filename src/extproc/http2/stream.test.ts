@@ -113,7 +113,7 @@ describe('what a peer may send', () => {
     expect(peer.calls[1]).toHaveLength('1 data '.length + STREAM_WINDOW_BYTES);
   });
 
-  it('[B242] is announced, and a body of half of it comes without a word to the peer', () => {
+  it('[B242] is announced, and a body of half of it comes without a further frame to the peer', () => {
     const peer = new Http2Peer();
     const [announced] = peer.frames().filter(({ type }) => type === FRAME.settings);
     const at = announced?.payload.indexOf(Buffer.of(0, WINDOW_SETTING)) ?? -1;

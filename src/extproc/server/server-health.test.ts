@@ -69,7 +69,7 @@ describe('the health and the end of the ext_proc server', () => {
     expect(bed.held()).toBe(0);
   });
 
-  it('[P29] drains without waiting for those who only watch its health', async () => {
+  it('[P29] drains without waiting for clients that only watch its health', async () => {
     const server = await bed.start();
     const watcher = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure());
     const { Watch } = healthService;

@@ -65,7 +65,7 @@ describe('a band that only requests name', () => {
     expect(priorities(bench, NOW + 20 * MINUTE + 1)).toEqual([0]);
   });
 
-  test('[Q293] tells its fairness policy when it goes', () => {
+  test('[Q293] calls its fairness policy when it goes', () => {
     let stopped = 0;
     const strict = globalStrict();
     const counted = () => ({

@@ -27,7 +27,7 @@ it('[O409] leaves a table whole where no width is given, and where it fits', () 
   expect(textTable(ROWS, 2, widest - 1).length).toBeGreaterThan(ROWS.length);
 });
 
-it('[O409] keeps as many first columns in each part as it is told to', () => {
+it('[O409] keeps as many first columns in each part as the caller asks for', () => {
   const lines = tableWithin(ROWS, 30, 2).split('\n');
   expect(lines.filter((line) => line.includes('endpoint')).length).toBeGreaterThan(1);
   for (const line of lines.filter((each) => each.includes('pod-a'))) expect(line).toMatch(/^→/);

@@ -88,7 +88,7 @@ describe('an explanation', () => {
     );
   });
 
-  it('[O441] says of a request that waited in vain what its client was told, and names no plugin', () => {
+  it('[O441] says of a request that waited until it was refused which answer its client got, and names no plugin', () => {
     const world = worldOf(1, { maxWaitMs: 1000 });
     world.send({ id: 'first', promptTokens: 200_000 });
     world.send({ id: 'late', promptTokens: 200_000 });

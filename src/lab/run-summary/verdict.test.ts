@@ -63,7 +63,7 @@ describe('[O40] the verdict of a report', () => {
     );
   });
 
-  it('[O519] speaks of targets where these were sent requests, and names no option that replay has not', () => {
+  it('[O519] names targets where these were sent requests, and no option that replay does not have', () => {
     const close = [...runs('a', [200]), ...runs('b', [150])];
     const [caution = ''] = verdictOf(close, 'target').cautions;
     expect(caution).toMatch(/^There is one draw.*: send the trace several times/);
@@ -142,7 +142,7 @@ describe('[O40] the verdict of a report', () => {
     expect(alone).toMatch(/ 2 of 1,000 requests fail with a\.$/);
   });
 
-  it('speaks of what has answered where others, or all, have not', () => {
+  it('compares only what has answered where others, or all, have not', () => {
     const none = runs('none', [Number.NaN], { goodput: 0, failed: 1000 });
     expect(verdictOf(none).headline).toBe('No configuration has answered a request.');
     const { headline, rows } = verdictOf([...none, ...runs('a', [100])]);

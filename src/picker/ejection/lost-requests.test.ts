@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { EjectionBed, POLICIES } from '../../../test/support/ejection-bed.ts';
 
 it.each(Object.keys(POLICIES))(
-  '[O398] an endpoint that works again is back for good, also while clients wait for requests that it has lost: policy %s',
+  '[O398] an endpoint that works again stays in use, also while clients wait for requests that it has lost: policy %s',
   (name) => {
     const bed = new EjectionBed({ policy: POLICIES[name] ?? '', patienceMs: 600_000 });
     bed.run(5000);

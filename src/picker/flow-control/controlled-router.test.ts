@@ -61,7 +61,7 @@ describe('a router with flow control', () => {
     expect(bench.refused).toEqual(['late queue-timeout']);
   });
 
-  test('[Q67] lets go of a request whose client is gone, waiting or placed', () => {
+  test('[Q67] ends a request whose client is gone, waiting or placed', () => {
     const bench = new ControlledBench({ prepares: true });
     const first = bench.send('first');
     const second = bench.send('second');

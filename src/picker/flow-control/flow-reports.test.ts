@@ -5,7 +5,7 @@ import type { FlowStay } from './flow-stay.ts';
 
 const TWO = { ...PLAN, detector: { ...PLAN.detector, config: { ...DETECTOR, maxConcurrency: 2 } } };
 
-describe('what flow control tells of a request', () => {
+describe('what flow control says about a request', () => {
   const benchWith = (options: object = {}) => {
     const stays: FlowStay[] = [];
     const bench = new ControlledBench({ onStay: (stay) => stays.push(stay), ...options });
@@ -71,7 +71,7 @@ describe('what flow control tells of a request', () => {
     expect(of('last')?.end).toMatchObject({ kind: 'refused', error: { code: 'shutting-down' } });
   });
 
-  test('[O439] tells nothing of a request that goes on at once', () => {
+  test('[O439] says nothing about a request that goes on at once', () => {
     const { bench, stays } = benchWith();
     bench.end(bench.send('first'));
     bench.end(bench.send('second'));

@@ -17,7 +17,7 @@ it('[V521] a request whose endpoint is overdue before the call has returned is p
   expect(picker.waiting.requests).toBe(0);
 });
 
-it('[V521] one whose endpoint is not overdue by then waits, and is told later', () => {
+it('[V521] one whose endpoint is not overdue by then waits, and its placement is called later', () => {
   const { send, order, routed } = slowWorld(0.001);
   expect([send({ id: 'next' }), order]).toEqual([false, ['first']]);
   routed.get('first')?.firstToken();

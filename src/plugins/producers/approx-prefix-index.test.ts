@@ -226,7 +226,7 @@ describe('the approximate prefix index', () => {
       }
     });
 
-    it('[D161] lets go of a prompt that was computed elsewhere with the first token', () => {
+    it('[D161] unpins a prompt that was computed elsewhere at the first token', () => {
       const held = index([small, b], true);
       const routed = makeRouted(b, { request: request(1, 40), prefill: small });
       held.onRouted(routed);

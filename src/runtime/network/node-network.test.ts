@@ -172,7 +172,7 @@ describe('createNodeNetwork', () => {
     expect(await text(ours, url)).toBe('200 all');
   });
 
-  it('keeps the others when one waits in vain for its turn', async () => {
+  it('keeps the others when one waits for its turn until its time is over', async () => {
     let answer: () => void = () => undefined;
     const late = new Promise<void>((resolve) => {
       answer = resolve;
@@ -243,7 +243,7 @@ describe('createNodeNetwork', () => {
     await vi.waitFor(() => expect(open.size).toBe(0), 60_000);
   });
 
-  it('lets go of a connection that was not used for a while, not of one that is waited for', async () => {
+  it('closes a connection that was not used for a while, but not one that a request waits for', async () => {
     const { server, url } = await serve((request, response) => {
       if (request.url === '/slow') setTimeout(() => response.end('slow'), 150);
       else response.end('fast');

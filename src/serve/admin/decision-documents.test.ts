@@ -77,7 +77,7 @@ describe('/debug/explain of what was refused', () => {
   const explained = ({ recorder }: ReturnType<typeof recordedPicker>, id: string) =>
     decisionDocuments(recorder).get('/debug/explain')?.(new URLSearchParams({ id }));
 
-  it('[O453] has a request for which there was no endpoint, with what its client was told', () => {
+  it('[O453] has a request for which there was no endpoint, with the answer that its client got', () => {
     const test = recordedPicker('default');
     const route = (id: string): void => void test.picker.route(makeRequest({ id }));
     expect(() => route('empty')).toThrow(RoutingError);

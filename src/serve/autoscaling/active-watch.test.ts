@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { ActiveWatch } from './active-watch.ts';
 
-it('[V142] looks once a second for all who follow, says each change to all, and stops without any', () => {
+it('[V142] looks once a second for all followers, calls all of them at each change, and stops without any', () => {
   const clock = new SimulatedClock();
   const pass = (ms: number): void => clock.advanceTo(clock.now() + ms);
   let active = false;

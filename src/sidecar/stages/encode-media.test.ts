@@ -148,7 +148,7 @@ describe('media encoded elsewhere', () => {
     expect(sidecar.counts).toEqual({ prefilled: 0, encoded: 0, fellBack: 1 });
   });
 
-  it('asks no server about text, about more than 256 items, or who is not allowed', async () => {
+  it('asks no server about text or about more than 256 items, and no server that is not allowed', async () => {
     const engine = await serverThat(() => ({}));
     const never = await encoder('never');
     const hosts = { 'x-encoder-hosts-ports': never.address };

@@ -91,7 +91,7 @@ describe('an event stream', () => {
     expect(stats.drops).toBe(1);
   });
 
-  it('[E3] gives up after three replays in vain, and does not ask again for half a minute', () => {
+  it('[E3] gives up after three replays without the missing batches, and does not ask again for half a minute', () => {
     const { log, say, asked, clock, stats } = open();
     say(0, 4);
     advance(clock, 10_000);

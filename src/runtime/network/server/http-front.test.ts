@@ -47,7 +47,7 @@ const accepts = (port: number): Promise<boolean> =>
     () => false,
   );
 
-it('[V436] a client that holds idle connections keeps nobody out', async () => {
+it('[V436] a client that holds idle connections does not keep others out', async () => {
   const { port, unanswered } = await start();
   const held: Socket[] = [];
   for (let count = 0; count < 4; count++) held.push(await connected(port));
@@ -153,7 +153,7 @@ it('[O397] a client that asks for a WebSocket gets 501 and what to do; nothing i
   expect(unanswered).toEqual([]);
 });
 
-it('[O397] an offer of HTTP/2 over the same connection is left alone', async () => {
+it('[O397] an offer of HTTP/2 over the same connection is ignored', async () => {
   const { port, unanswered } = await start();
   const offer =
     'connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n';

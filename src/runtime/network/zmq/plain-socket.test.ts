@@ -81,7 +81,7 @@ describe('a ZMQ socket without encryption', () => {
     expect(twice.failures[0]).toMatch(/twice/);
   });
 
-  it('[V54] says what a port speaks that is none of a publisher', async () => {
+  it('[V54] names the protocol of a port that belongs to no publisher', async () => {
     const { address } = await peer(Buffer.from('HTTP/1.1 400 Bad Request\r\n'.repeat(4)));
     const { failures } = open({ address });
     await until(() => failures.length > 0);

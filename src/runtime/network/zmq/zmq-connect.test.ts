@@ -10,7 +10,7 @@ afterEach(() => {
   server?.stop();
 });
 
-it('[V482] a publisher that takes no connection is connected to again after 5 s, without a word', async () => {
+it('[V482] a publisher that takes no connection is connected to again after 5 s, without a line in the log', async () => {
   server = await startFullServer();
   const connects = vi.spyOn(Socket.prototype, 'connect');
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

@@ -145,7 +145,7 @@ describe('what an API server answers', () => {
   });
 
   it.each(['null', '{"status":7}', '{"status":{"authenticated":true,"user":{"username":{}}}}'])(
-    '[V347] about a token lets nobody in where it is %s',
+    '[V347] about a token refuses its bearer where it is %s',
     async (text) => {
       const access = await answering((_, response) => void response.end(text));
       const { refusal } = await kubernetesReview(access)('t');

@@ -86,7 +86,7 @@ describe('the pace at which answers of an API server are read', () => {
     expect(late).toEqual([]);
   });
 
-  it('lets those who wait take turns, also where work fails', async () => {
+  it('lets callers that wait take turns, also where work fails', async () => {
     const { clock, pace, work } = setUp(100);
     const done: string[] = [];
     const each = async (name: string): Promise<void> => {
