@@ -72,7 +72,7 @@ function tryPlugins(plan: PickerPlan): void {
   createPlugins(plan, { runtime, kept: new Map(), faults: new PluginFaults() });
 }
 
-/** Whether the plan has a data source from outside: nobody knows what it would start. */
+/** Whether the plan has a data source from outside: what it would start is not known. */
 function startsOthers({ plugins }: PickerPlan): boolean {
   const { dataSources } = SERVING_CATALOGUE;
   return plugins.some(

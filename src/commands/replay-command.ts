@@ -92,7 +92,7 @@ async function run(flags: ReplayFlags): Promise<void> {
   );
   // Comes last, so that the figures are not lost if the report cannot be written.
   if (flags.report !== undefined) await writeReport(flags, replays, { reports, notes });
-  // A script goes on after a target that answered nothing, unless it is told.
+  // The exit code: without it a script would go on after a target that answered nothing.
   if (replays.some(({ summary }) => summary.requests > 0 && summary.failed === summary.requests))
     process.exitCode = 1;
   if (replays.some(({ figures }) => figures.stopped)) process.exitCode = STOPPED_EXIT_CODE;

@@ -57,7 +57,7 @@ async function run(flags: SidecarFlags): Promise<void> {
   else for (const line of startLines(flags, addresses)) log(line);
   const signal = await ended;
   log(`${signal}: draining, a second one ends at once`);
-  // Ctrl-C is a person who waits; nothing else needs to notice.
+  // A person who presses Ctrl-C waits for the end; nothing else needs to notice.
   await sidecar.drain(signal === 'SIGINT' ? { ...flags, drainNoticeMs: 0 } : flags);
   files.stop();
   await made.stop();

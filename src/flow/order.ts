@@ -15,7 +15,7 @@ export interface Urgency {
   readonly ttftSloMs: Millis | undefined;
 }
 
-/** Says who goes first. */
+/** Says which request goes first. */
 export interface Order {
   /** The greater, the sooner. Among equals the one that came first goes first. */
   urgencyOf(urgency: Urgency): number;

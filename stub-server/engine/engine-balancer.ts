@@ -19,7 +19,7 @@ interface Counts {
   readonly kvUsage: number;
 }
 
-/** vLLM's coordinator tells API servers the engines' counts no more often than that. */
+/** vLLM's coordinator sends the engines' counts to API servers no more often than that. */
 const COUNTS_EVERY_MS = 100;
 /** A waiting request counts for so many running ones under `queues`. */
 const WAITING_WEIGHT = 4;

@@ -2,7 +2,7 @@ import type { Clock, Millis } from '../../framework/runtime.ts';
 
 /** A host with so many questions is slower than the others, or does not answer at all. */
 const OPEN_MAX = 8;
-/** How long a host that failed, or let a request wait in vain, is left out. */
+/** How long a host is left out that failed, or did not answer a request in time. */
 const LEFT_OUT_MS: Millis = 1000;
 /** Hosts that are gone are forgotten when there are more than this. */
 const HOSTS_MAX = 1000;

@@ -24,7 +24,8 @@ export const FRAME_BYTES_MAX = 16_384;
 /** The window of a connection, and of each stream, before settings. */
 export const FIRST_WINDOW_BYTES = 65_535;
 /**
- * The window of each stream that the server announces: most bodies come without a word to the peer.
+ * The window of each stream that the server announces: most bodies fit into it, so that no further
+ * frame is sent for them.
  */
 export const STREAM_WINDOW_BYTES: number = 2 ** 20;
 /** No window may become larger. */

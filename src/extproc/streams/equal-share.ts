@@ -2,9 +2,9 @@
 const SHARE_ROUNDS_MAX = 8;
 
 /**
- * Says who of `holders` is to end until all together hold `goal`: first the ones above an equal
- * share, then those above half of it, both as they are ordered. The last of `holders` above half of
- * it comes last.
+ * The holders that are to end until all together hold `goal`: first the ones above an equal share,
+ * then those above half of it, both as they are ordered. The last of `holders` above half of it
+ * comes last.
  */
 export function aboveEqualShare<Holder extends { readonly heldBytes: number }>(
   holders: readonly Holder[],

@@ -22,7 +22,7 @@ export type StreamPhase =
 /** The stream behind an account. */
 export interface StreamOwner {
   readonly phase: StreamPhase;
-  /** Ends the request with an answer and lets go of its bytes; resets the stream if it cannot. */
+  /** Ends the request with an answer and frees its bytes; resets the stream if it cannot. */
   refuse(error: RoutingError): void;
   /** Ends the stream without an answer. */
   reset(): void;

@@ -27,7 +27,7 @@ export function filesByRun<T extends Named>(files: readonly T[]): readonly T[] {
   return [...runs.values()].flat();
 }
 
-/** What tells the run of a file from others; undefined where its first line is no head. */
+/** What only the files of one run have in common; undefined where the first line is no head. */
 function seedOf(path: string): number | undefined {
   try {
     for (const lines of linesOf(path, NO_EVENTS)) {

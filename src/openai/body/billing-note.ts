@@ -15,7 +15,10 @@ export class BillingNote {
   /** How many bytes of a text that has not ended are those of the beginning. */
   #matched = 0;
 
-  /** Whether this piece of a text stays out of the run; pushes what was held back in vain. */
+  /**
+   * Whether this piece of a text stays out of the run. Where it turns out to be none, what was held
+   * back is pushed.
+   */
   leavesOut(run: ContentBlocks, from: number, to: number, last: boolean): boolean {
     const before = this.#matched;
     if (before === OTHER_TEXT || !this.#matches(from, to)) {

@@ -29,7 +29,7 @@ const HASH_BYTES = 8;
 export const RAW_BYTES: number = 16 * 1024;
 const RAW_AT = HASHES_AT + HASH_BYTES * (STAGED_BLOCKS + GROUP_BLOCKS);
 const DECODED_AT = RAW_AT + RAW_BYTES + SPARE_BYTES;
-/** Where the kernel leaves the end of what it has decoded, as a word. */
+/** Where the kernel writes the end of what it has decoded, in four bytes. */
 const DECODED_END_AT = 32;
 
 const { memory, textEnd, decodeText, hashBlocks } = new WebAssembly.Instance(

@@ -14,7 +14,9 @@ import { selectReading } from './select-reading.ts';
 export interface OpenBodyOptions {
   /** A larger body is rejected with 413, if it is read. */
   readonly bodyBytesMax: number;
-  /** Only who has it can find two prompts with equal block hashes other than by chance. */
+  /**
+   * Without this secret, nobody can find two prompts with equal block hashes, other than by chance.
+   */
   readonly hashSeed: HashSecret;
   readonly priorityOf?: PriorityOf;
   readonly rewriteOf?: RewriteOf | undefined;

@@ -18,8 +18,8 @@ export interface OverdueWatchOptions {
 }
 
 /**
- * Looks now and then for endpoints that owe first tokens or answer nothing for too long: no event
- * tells of these. It knows how late this process may be itself.
+ * Looks now and then for endpoints that owe first tokens or answer nothing for too long: they cause
+ * no event. It knows how late this process may be itself.
  */
 export class OverdueWatch {
   readonly #options: OverdueWatchOptions;

@@ -59,12 +59,15 @@ export class EndpointPool implements EndpointWriter {
     this.#faults = faults;
   }
 
-  /** Names who adds the endpoints, so that the pool can say why it has none. */
+  /** Names the source of the endpoints, so that the pool can say why it has none. */
   filledBy(source: PoolSource): void {
     this.#source = source;
   }
 
-  /** Why there is no endpoint, in words; undefined while there is one, or where nobody knows. */
+  /**
+   * Why there is no endpoint, in words; undefined while there is one, or where the reason is not
+   * known.
+   */
   get whyEmpty(): string | undefined {
     return this.#endpoints.size === 0 ? this.#source?.whyEmpty : undefined;
   }

@@ -19,7 +19,7 @@ const TENTHS_MAX = 864_000_000;
 export const MESSAGE_KIND = {
   /** What has happened since the last one. Also the heartbeat, then empty. */
   batch: 1,
-  /** Asks for the requests that are open at who receives it. */
+  /** Asks the receiver for the requests that are open there. */
   askOpen: 2,
   /** The open requests in a range of numbers. */
   open: 3,

@@ -65,7 +65,8 @@ export class Doubts {
 
   /**
    * To be called each second. Doubts the replica that claims most at an endpoint which has denied
-   * it long enough, and releases what it has there. Returns who is doubted now, and where.
+   * it long enough, and releases what it has there. Returns which replica is doubted now, and at
+   * which endpoint.
    */
   look(claimants: readonly Claimant[], loads: KnownLoads): readonly Doubted[] {
     const now = this.#clock.now();

@@ -7,7 +7,7 @@ export interface ReceivedCounts {
   /** Messages that could not be read, and those of another version. */
   readonly malformed: number;
   readonly otherVersions: number;
-  /** Messages of who does not have the key. */
+  /** Messages without the mark of our key. */
   readonly forged: number;
   /** Messages beyond what is taken in a second, for which the subject was left. */
   readonly flooded: number;

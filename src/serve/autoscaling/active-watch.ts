@@ -24,12 +24,12 @@ export class ActiveWatch {
   }
 
   /**
-   * Calls `tell` at once, and again with each change, until the returned function is called.
+   * Calls `onChange` at once, and again with each change, until the returned function is called.
    */
-  follow(tell: (active: boolean) => void): () => void {
+  follow(onChange: (active: boolean) => void): () => void {
     if (this.#followers.size === 0) this.#look();
     // A function that is given twice is called twice: each call of `follow` makes a follower.
-    const follower = (active: boolean): void => tell(active);
+    const follower = (active: boolean): void => onChange(active);
     this.#followers.add(follower);
     follower(this.#last === true);
     return () => {

@@ -21,7 +21,7 @@ const STEPS = 300;
  */
 export class LiveCounts implements JournalSubscriber {
   readonly hits: RecentHits = new RecentHits();
-  /** The latest picks, kept only while somebody looks. */
+  /** The latest picks, kept only while there is a viewer. */
   readonly picks: RecentPicks = new RecentPicks();
   readonly #picked = new Uint32Array(STEPS);
   readonly #refused = new Uint32Array(STEPS);

@@ -23,7 +23,7 @@ export interface ChatMessage {
     | undefined;
 }
 
-/** A function as the model is told of it. */
+/** A function as it stands in the prompt. */
 interface DescribedTool {
   readonly function: {
     readonly name?: string | undefined;

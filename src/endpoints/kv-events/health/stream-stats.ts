@@ -16,7 +16,9 @@ export class StreamStats {
   gaps = 0;
   /** Gaps filled from the replay socket. */
   repairs = 0;
-  /** How often everything known was discarded, as batches were lost for good. */
+  /**
+   * How often everything known was discarded, because batches were lost and could not be had again.
+   */
   drops = 0;
   /** How often the publisher restarted. */
   restarts = 0;

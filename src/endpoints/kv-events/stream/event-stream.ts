@@ -180,7 +180,7 @@ export class EventStream {
     this.#options.sink.reset('partial');
   }
 
-  /** Batches are lost for good, so nothing known can be trusted. */
+  /** Batches are lost and cannot be had again, so what was known may be wrong. */
   #discard(): void {
     this.#options.stats.drops += 1;
     this.#options.sink.reset('partial');

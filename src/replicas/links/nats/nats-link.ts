@@ -125,7 +125,7 @@ class NatsLink implements ReplicaLink {
   }
 
   /**
-   * The client of NATS connects again by itself, but gives up for good where it cannot read the
+   * The client of NATS connects again by itself, but never again after it could not read the
    * credentials, such as while their file is replaced.
    */
   async #stay(turn: number): Promise<void> {

@@ -1,6 +1,6 @@
 import { ZMQ_MESSAGE_BYTES_MAX } from './zmq-limits.ts';
 
-/** Bytes of messages that have not come whole yet, for all who share it. */
+/** Bytes of messages that have not come whole yet, of all connections that share it. */
 export interface ReadRoom {
   left: number;
 }

@@ -109,7 +109,7 @@ class Connecting implements MessageSocket {
         },
       });
     } catch (error) {
-      // A peer that is not there, or has gone, is tried again without a word, as by libzmq.
+      // A peer that is not there, or has gone, is tried again and not logged, as by libzmq.
       if (error instanceof BadPeer) this.#blame(error);
     }
     if (this.#closed) return;

@@ -29,7 +29,7 @@ export function whyEmpty({ pods, ports, selector, namespace }: SelectedPods): st
   if (all === 0) {
     return `no pod in namespace ${namespace} has the labels ${wanted}: correct the selector of the pool, or start model servers`;
   }
-  // In one order, so that the log does not tell the same anew.
+  // Sorted, so that the log does not repeat the same reasons in another order.
   const states = [...counts].sort(([one, a], [other, b]) => b - a || (one < other ? -1 : 1));
   const listed = states.map(([state, count]) => `${count} ${state}`).join(', ');
   return `none of ${all} ${all === 1 ? 'pod' : 'pods'} with the labels ${wanted} can serve: ${listed}`;

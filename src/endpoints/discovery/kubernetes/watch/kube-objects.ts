@@ -100,7 +100,7 @@ export function leanPod(
   };
 }
 
-/** What kubelets write there is a word. */
+/** A kubelet writes a single word there. */
 const REASON_CHARACTERS_MAX = 40;
 
 function waitingReason(status: Pod['status']): string | undefined {

@@ -31,7 +31,7 @@ const COOKIE_BYTES = 96;
 const VOUCH_BYTES = 96;
 const INITIATE_BYTES_MIN: number = COOKIE_BYTES + 8 + 16 + 32 + VOUCH_BYTES;
 
-/** The side that connects. It knows the server's key and trusts nobody else. */
+/** The side that connects. It knows the server's key and accepts no other. */
 export class CurveClient implements CurveHandshake {
   readonly #keys: CurveKeys & { readonly side: 'client' };
   readonly #metadata: Uint8Array;
