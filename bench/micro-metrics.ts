@@ -74,6 +74,7 @@ function decide(): void {
     expected: undefined,
     lostRequests: 0,
     besideTrial: 0,
+    leftOut: undefined,
     faults: [],
     durationMs: clock.now() - startedAt,
   });

@@ -88,6 +88,7 @@ export function makeDecision(fields: Partial<DecisionEvent> = {}): DecisionEvent
     crowdedOut: false,
     lostRequests: 0,
     besideTrial: 0,
+    leftOut: undefined,
     faults: [],
     durationMs: undefined,
     ...fields,

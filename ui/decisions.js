@@ -181,7 +181,7 @@ function sizeOf({ promptTokens, model }, withModel) {
 }
 
 /** The main reason in a few words, and who decided, where it is another. @param {LiveDecision} decision */
-export function becauseOf({ outcome, profiles, held, besideTrial }) {
+export function becauseOf({ outcome, profiles, held, besideTrial, leftOut }) {
   const wait = held === undefined ? [] : [`held ${duration(held.ms)}`];
   if (outcome.kind === 'refused') return [...wait, `by ${outcome.refusedBy}`].join(' · ');
   if (outcome.kind === 'rejected') return [...wait, 'by a plugin'].join(' · ');
@@ -194,7 +194,7 @@ export function becauseOf({ outcome, profiles, held, besideTrial }) {
   // A scheduler elsewhere gives no scores; a promoted shadow does.
   if (runnerUp !== undefined) return [...wait, lead(runnerUp), ...by].join(' · ');
   if (besideTrial !== undefined) return [...wait, 'a trial', ...by].join(' · ');
-  const alone = isFiltered(used) ? 'the only one left' : 'the only one';
+  const alone = isFiltered(used) || leftOut ? 'the only one left' : 'the only one';
   return [...wait, ...(decidedBy === undefined ? [alone] : by)].join(' · ');
 }
 

@@ -6,6 +6,7 @@
  */
 import { h } from 'preact';
 import { clock, count, duration, isScoreTie, isTie } from './format.js';
+import { leftOutText, othersText } from './left-out.js';
 import { reasonsOf, termsOf } from './terms.js';
 
 /**
@@ -72,9 +73,10 @@ function Facts({ decision, nameOf }) {
   );
 }
 
-/** How many candidates there were, and why only one where others stood beside it. @param {LiveDecision} decision */
-export function outOf({ candidates, besideTrial }) {
+/** How many candidates there were, and why others were none. @param {LiveDecision} decision */
+export function outOf({ candidates, besideTrial, leftOut }) {
   const endpoints = `${count(candidates)} ${candidates === 1 ? 'endpoint' : 'endpoints'}`;
+  if (leftOut !== undefined) return `${endpoints}; left out: ${leftOutText(leftOut)}`;
   if (besideTrial === undefined) return endpoints;
   const others = besideTrial === 1 ? '1 other' : `${count(besideTrial)} others`;
   return `${endpoints}: the trial of an ejected one, beside ${others}`;
@@ -115,7 +117,7 @@ export function isFiltered(profile) {
 }
 
 /** @param {LiveDecision} decision @param {(id: string) => string} nameOf */
-export function headline({ outcome, profiles, besideTrial }, nameOf) {
+export function headline({ outcome, profiles, besideTrial, leftOut }, nameOf) {
   if (outcome.kind === 'threw') return 'No decision: the scheduler failed';
   if (outcome.kind === 'refused') return `Refused by the scheduler ${outcome.refusedBy}`;
   if (outcome.kind === 'rejected') return `Refused by a plugin: ${outcome.why}`;
@@ -130,7 +132,8 @@ export function headline({ outcome, profiles, besideTrial }, nameOf) {
     if (besideTrial !== undefined) return `${picked}: the trial of an ejected endpoint`;
     const { decidedBy } = outcome;
     if (decidedBy !== undefined) return `${picked}: decided by ${deciderText(decidedBy)}`;
-    return `${picked}: ${isFiltered(used) ? 'the filters left no other' : 'there was no other'}`;
+    if (isFiltered(used)) return `${picked}: the filters left no other`;
+    return `${picked}: ${leftOut === undefined ? 'there was no other' : othersText(leftOut)}`;
   }
   const second = nameOf(runnerUp.endpoint);
   const chance = runnerUp.scoreBehind === 0 ? ': chance decides between equals' : '';

@@ -116,6 +116,20 @@ it('[O492] the live page says of a trial that it is one, and beside how many oth
   expect(list.becauseOf(promoted)).toBe('a trial · by mine.yaml');
 });
 
+it('[O525] the live page says that others were ejected, late or full, and not that there was no other', () => {
+  const decision = {
+    outcome: { kind: 'picked', profile: 'p', endpoint: 'a' },
+    profiles: [{ profile: 'p', filters: [] }],
+    candidates: 1,
+    leftOut: { ejected: 2, late: 0, full: 1200 },
+  };
+  expect(list.becauseOf(decision)).toBe('the only one left');
+  expect(explained.headline(decision, (id) => id)).toBe('a: the others are ejected or full');
+  expect(explained.outOf(decision)).toBe('1 endpoint; left out: 2 ejected, 1,200 full');
+  const late = { ...decision, leftOut: { ejected: 0, late: 1, full: 0 } };
+  expect(explained.headline(late, (id) => id)).toBe('a: the other is late with metrics');
+});
+
 it('[O493] the live page names the scheduler elsewhere that decided, and does not say that there was no other endpoint', () => {
   const headline = (decidedBy: string): string =>
     explained.headline(

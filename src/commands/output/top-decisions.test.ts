@@ -33,6 +33,14 @@ it('[O492] top leaves no column out for the words of a trial on 80 columns', () 
   expect(lineOf(trial, 80)).toMatch(/ 9,725 +1\.2 s +….* the trial of an ejected endpoint$/);
 });
 
+it('[O525] top says that the others are ejected, late or full, and not that there was no other', () => {
+  const of = (ejected: number, late: number, full: number): string =>
+    lineOf({ ...ALONE, leftOut: { ejected, late, full } });
+  expect(of(1, 0, 0)).toMatch(/pod-a +the other is ejected$/);
+  expect(of(2, 0, 1)).toMatch(/pod-a +the others are ejected or full$/);
+  expect(of(0, 1, 0)).toMatch(/pod-a +the other is late with metrics$/);
+});
+
 it('[O494] top says that filters left no other endpoint, where they dropped some', () => {
   const profile = { profile: 'default', scorers: [], endpoints: [], notKept: 0 };
   const of = (dropped: number): LiveDecision => ({

@@ -1,5 +1,6 @@
 import { grouped } from '../../framework/values/grouped.ts';
 import { textTable } from '../../framework/values/text-table.ts';
+import { othersText } from '../../journal/explain/left-out-text.ts';
 import { deciderText } from '../../picker/cycles/cycle.ts';
 import type { LiveDecision } from '../../serve/live/live-message.ts';
 import { ending, ms, NAME_CHARS_MIN } from './top-pool.ts';
@@ -48,7 +49,7 @@ export function shortened(text: string, chars: number): string {
 }
 
 function becauseOf(
-  { outcome, profiles, besideTrial }: LiveDecision,
+  { outcome, profiles, besideTrial, leftOut }: LiveDecision,
   nameOf: (id: string) => string,
 ): string {
   if (outcome.kind === 'threw') return 'the scheduler failed';
@@ -61,16 +62,20 @@ function becauseOf(
   const runnerUp = chosenBy?.runnerUp;
   const trial = besideTrial === undefined ? undefined : 'the trial of an ejected endpoint';
   const why = runnerUp === undefined ? trial : aheadOf(runnerUp, nameOf);
-  if (decidedBy === undefined) return why ?? noOther(chosenBy);
+  if (decidedBy === undefined) return why ?? noOther(chosenBy, leftOut);
   // A scheduler elsewhere gives no scores; a promoted shadow does.
   const by = `decided by ${deciderText(decidedBy)}`;
   return why === undefined ? by : `${why}, ${by}`;
 }
 
 /** Why no endpoint stood beside the pick. */
-function noOther(profile: LiveDecision['profiles'][number] | undefined): string {
+function noOther(
+  profile: LiveDecision['profiles'][number] | undefined,
+  leftOut: LiveDecision['leftOut'],
+): string {
   const isFiltered = profile?.filters.some(({ dropped }) => dropped > 0) === true;
-  return isFiltered ? 'the filters left no other' : 'there was no other';
+  if (isFiltered) return 'the filters left no other';
+  return leftOut === undefined ? 'there was no other' : othersText(leftOut);
 }
 
 type RunnerUp = NonNullable<LiveDecision['profiles'][number]['runnerUp']>;

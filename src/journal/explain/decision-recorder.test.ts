@@ -169,6 +169,39 @@ describe('a recorded decision', () => {
     expect(ejected && test.picker.ejector.ejected(ejected)).toBeDefined();
     test.picker.route(makeRequest({ id: 'alone' }), { subset: ['pod-1:8000'] });
     expect(test.explained('alone')).not.toHaveProperty('besideTrial');
+    expect(test.explained('alone')).not.toHaveProperty('leftOut');
+  });
+
+  it('[O525] says how many others were ejected or full, and nothing where all could be had', () => {
+    const test = recordedPicker(
+      `${ONE_AT_RANDOM}ejection: {enabled: true, backoffMs: 60_000, backoffMaxMs: 60_000}\ncapacity: {maxConcurrency: 2}\n`,
+    );
+    for (const name of ['pod-0', 'pod-1', 'pod-2']) test.add(name);
+    const subset = (name: string) => ({ subset: [`${name}:8000`] });
+    test.picker.route(makeRequest({ id: 'first' })).done('completed');
+    expect(test.explained('first')).not.toHaveProperty('leftOut');
+    for (let n = 0; n < 30; n++) {
+      const name = `pod-${n % 3}`;
+      const routed = test.picker.route(makeRequest({ id: `own-${n}` }), subset(name));
+      routed.done(name === 'pod-2' ? 'failed' : 'completed');
+    }
+    const sayOf = (id: string): string => {
+      const explanation = test.explained(id);
+      return explanation === undefined
+        ? ''
+        : explanationText(explanation, { all: false, time: '' });
+    };
+    test.picker.route(makeRequest({ id: 'one' }), subset('pod-0'));
+    test.picker.route(makeRequest({ id: 'two' }), subset('pod-0'));
+    expect(test.explained('two')).not.toHaveProperty('leftOut');
+    test.picker.route(makeRequest({ id: 'three' }));
+    expect(test.explained('three')?.leftOut).toEqual({ ejected: 1, late: 0, full: 1 });
+    // What stands behind it in the record is read, too.
+    expect(test.explained('three')?.outcome).toMatchObject({ kind: 'picked', endpoint: 'pod-1' });
+    expect(sayOf('three')).toContain('\nout of     1 endpoint; left out: 1 ejected, 1 full\n');
+    test.picker.route(makeRequest({ id: 'four' }));
+    expect(() => test.picker.route(makeRequest({ id: 'five' }), subset('pod-0'))).toThrow();
+    expect(sayOf('five')).toContain('\nout of     0 endpoints; left out: 1 full\n');
   });
 
   it('is explained by the plan that made it, whatever plans came after', () => {

@@ -13,6 +13,7 @@ import type {
 import { flowLines } from './flow-text.ts';
 import type { ExplainedFlow, FlowRecord } from './last-flow-stays.ts';
 import type { RefusedRequest } from './last-refusals.ts';
+import { leftOutText } from './left-out-text.ts';
 
 /** The rows and names that are shown unless `all` asks for the others. */
 const ENDPOINTS_SHOWN = 12;
@@ -105,9 +106,10 @@ function lostText(lost: number): string {
     : `${lost.toLocaleString('en')} requests in flight there seem lost: they are no load`;
 }
 
-/** How many candidates there were, and why only one where others stood beside it. */
-function candidatesText({ candidates, besideTrial }: Explanation): string {
+/** How many candidates there were, and why others were none. */
+function candidatesText({ candidates, besideTrial, leftOut }: Explanation): string {
   const count = countOf(candidates.length, 'endpoint');
+  if (leftOut !== undefined) return `${count}; left out: ${leftOutText(leftOut)}`;
   if (besideTrial === undefined) return count;
   const others = besideTrial === 1 ? '1 other' : `${besideTrial} others`;
   return `${count}: the trial of an ejected one, beside ${others}`;

@@ -1,3 +1,4 @@
+import type { LeftOut } from '../../picker/events/journal.ts';
 import type { EndpointName, Segment } from './decision-ring.ts';
 import type { FoundDecision } from './find-decision.ts';
 import type { ExplainedFlow } from './last-flow-stays.ts';
@@ -41,6 +42,11 @@ export interface Explanation {
    * trial. Left out where it was not.
    */
   readonly besideTrial?: number;
+  /**
+   * How many other endpoints the request could go to, but for what each is counted under. Left out
+   * where there were none, and for a trial.
+   */
+  readonly leftOut?: LeftOut;
   readonly candidates: readonly EndpointName[];
   readonly outcome: ExplainedOutcome;
   readonly profiles: readonly ExplainedProfile[];
@@ -133,7 +139,7 @@ export interface RunnerUp {
 /** What the bytes of a decision say, with the names of endpoints and plugins. */
 export function explain({ segment, number, decision }: FoundDecision): Explanation {
   const { id, requestId, at, model, promptTokens, streaming, candidates, runs, ending } = decision;
-  const { faults, insteadOf, waited, lostRequests, besideTrial } = decision;
+  const { faults, insteadOf, waited, lostRequests, besideTrial, leftOut } = decision;
   return {
     number,
     id,
@@ -147,6 +153,7 @@ export function explain({ segment, number, decision }: FoundDecision): Explanati
     ...(waited !== undefined && { waited: waitOf(waited, segment) }),
     ...(lostRequests > 0 && { lostRequests }),
     ...(besideTrial > 0 && { besideTrial }),
+    ...(leftOut !== undefined && { leftOut }),
     candidates: Array.from(candidates, (slot) => nameOf(segment, slot)),
     outcome: outcomeOf(ending, segment),
     profiles: runs.map((run) => profileOf(run, segment)),

@@ -12,7 +12,8 @@ import type { SlotList } from './numbers.ts';
  * - where the request has waited: f64 milliseconds, u16 slot for which or `NO_SLOT`, f64 tokens of
  *   its prompt there
  * - where requests at the pick are taken for lost: u16 how many, at most 65,535
- * - where the one candidate was on trial: u16 how many others there were
+ * - where there were others than the candidates: u16 beside a trial; u16 each that were ejected,
+ *   late and full, or 0 at a trial
  * - numbers: prompt tokens and the time; the slot list of the candidates unless it is that of the
  *   decision before
  * - for each profile that ran: u8 number of the profile in the layout, then
@@ -33,7 +34,7 @@ export const RECORD_FLAG = {
   instead: 16,
   waited: 32,
   lost: 64,
-  trial: 128,
+  others: 128,
 } as const;
 
 export const ENDING = {

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Waited } from '../../framework/routing.ts';
-import type { DecisionEvent } from '../../picker/events/journal.ts';
+import type { DecisionEvent, LeftOut } from '../../picker/events/journal.ts';
 import { type ByteLog, type RecordReader, TEXT_MAX } from './bytes.ts';
 import { readNumbers, type SlotList, writeNumbers } from './numbers.ts';
 import { FIXED_BYTES_MAX, HEAD, NO_SLOT, RECORD_FLAG } from './record-format.ts';
@@ -26,6 +26,8 @@ export interface RecordedHead {
   readonly lostRequests: number;
   /** How many others the request could go to, where the candidate was on trial; else 0. */
   readonly besideTrial: number;
+  /** Endpoints that were no candidates; undefined for none. */
+  readonly leftOut: LeftOut | undefined;
   readonly candidates: Uint16Array;
 }
 
@@ -50,7 +52,7 @@ interface HeadOptions {
 }
 
 /** As much as two bytes hold. */
-const LOST_MAX = 65_535;
+const COUNT_MAX = 65_535;
 
 /** Writes heads one after another, each as what differs from the one before. */
 export class HeadWriter {
@@ -70,10 +72,11 @@ export class HeadWriter {
   }
 
   write(event: DecisionEvent, { list, sameList, inFull }: HeadOptions): void {
-    const { request, candidates, decision, faults, lostRequests, besideTrial, at } = event;
+    const { request, candidates, decision, faults, lostRequests, besideTrial, leftOut, at } = event;
     const { waited } = event.options;
     const log = this.#log;
     const insteadOf = decision?.insteadOf;
+    const hasOthers = besideTrial > 0 || leftOut !== undefined;
     const leavesOutList = sameList && !inFull;
     const sameModel = request.model === this.#model && !inFull;
     this.#model = request.model;
@@ -86,7 +89,7 @@ export class HeadWriter {
         (insteadOf === undefined ? 0 : RECORD_FLAG.instead) |
         (waited === undefined ? 0 : RECORD_FLAG.waited) |
         (lostRequests > 0 ? RECORD_FLAG.lost : 0) |
-        (besideTrial > 0 ? RECORD_FLAG.trial : 0),
+        (hasOthers ? RECORD_FLAG.others : 0),
     );
     const shared = inFull ? 0 : sharedLength(request.id, this.#id);
     this.#id = request.id;
@@ -97,8 +100,8 @@ export class HeadWriter {
     if (faults.length > 0) log.text(faults.join('; '));
     if (insteadOf !== undefined) log.text(`${insteadOf.scheduler}: ${insteadOf.reason}`);
     if (waited !== undefined) writeWait(log, waited, candidates);
-    if (lostRequests > 0) log.u16(Math.min(lostRequests, LOST_MAX));
-    if (besideTrial > 0) log.u16(besideTrial);
+    if (lostRequests > 0) log.u16(Math.min(lostRequests, COUNT_MAX));
+    if (hasOthers) writeOthers(log, besideTrial, leftOut);
     this.#numbers[0] = request.promptTokens;
     this.#numbers[1] = at;
     writeNumbers(log, this.#numbers, HEAD, this.#last);
@@ -131,15 +134,30 @@ export class HeadReader {
     const insteadOf = has(RECORD_FLAG.instead) ? reader.text() : '';
     const waited = has(RECORD_FLAG.waited) ? readWait(reader) : undefined;
     const lostRequests = has(RECORD_FLAG.lost) ? reader.u16() : 0;
-    const besideTrial = has(RECORD_FLAG.trial) ? reader.u16() : 0;
+    const others = has(RECORD_FLAG.others) ? readOthers(reader) : NO_OTHERS;
     readNumbers(reader, HEAD, this.#last);
     const [promptTokens = 0, at = 0] = this.#last;
     if (!has(RECORD_FLAG.sameList)) this.#candidates = readSlots(reader);
     const about = { id: this.#id, requestId, model: this.#model, promptTokens, at };
     const streaming = has(RECORD_FLAG.streaming);
-    const why = { faults, insteadOf, waited, lostRequests, besideTrial };
+    const why = { faults, insteadOf, waited, lostRequests, ...others };
     return { ...about, streaming, ...why, candidates: this.#candidates };
   }
+}
+
+type RecordedOthers = Pick<RecordedHead, 'besideTrial' | 'leftOut'>;
+
+const NO_OTHERS: RecordedOthers = { besideTrial: 0, leftOut: undefined };
+
+function writeOthers(log: ByteLog, besideTrial: number, leftOut: LeftOut | undefined): void {
+  const { ejected, late, full } = leftOut ?? { ejected: 0, late: 0, full: 0 };
+  for (const count of [besideTrial, ejected, late, full]) log.u16(Math.min(count, COUNT_MAX));
+}
+
+function readOthers(reader: RecordReader): RecordedOthers {
+  const besideTrial = reader.u16();
+  const leftOut = { ejected: reader.u16(), late: reader.u16(), full: reader.u16() };
+  return { besideTrial, leftOut: besideTrial > 0 ? undefined : leftOut };
 }
 
 function writeWait(

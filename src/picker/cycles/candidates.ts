@@ -2,6 +2,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { ConcurrencyLimit } from '../capacity/concurrency-limit.ts';
 import type { Ejector } from '../ejection/ejector.ts';
+import type { LeftOut } from '../events/journal.ts';
 import { sameEndpoints } from '../pool/subset.ts';
 
 /** Whether a request is placed now, or waits for the endpoint that is chosen. */
@@ -72,6 +73,19 @@ export class CandidateRules {
     const isTrial = candidates.length === 1 && trial && this.#ejector.ejected(trial) !== undefined;
     if (isTrial !== true) return NONE;
     return this.#limit.withRoom(this.#ejector.remaining(all)).filter((each) => each !== trial);
+  }
+
+  /** Why others of `all` are no candidates; undefined where all are. Both are in the pool's order. */
+  leftOut(candidates: readonly Endpoint[], all: readonly Endpoint[]): LeftOut | undefined {
+    if (candidates.length >= all.length) return undefined;
+    const counts = { ejected: 0, late: 0, full: 0 };
+    let at = 0;
+    for (const each of all) {
+      if (candidates[at]?.slot === each.slot) at += 1;
+      else if (this.#ejector.ejected(each) !== undefined) counts.ejected += 1;
+      else counts[this.#limit.isFull(each) ? 'full' : 'late'] += 1;
+    }
+    return counts;
   }
 
   /** More of `all` where the filters left none of `tried`; undefined where there is no more. */

@@ -5,7 +5,7 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { Decision, ProfileResult, SchedulingContext } from '../../framework/scheduling.ts';
 import { countOf } from '../../framework/values/grouped.ts';
 import type { Generation } from '../cores/generation.ts';
-import type { DecisionEvent, Expectation } from '../events/journal.ts';
+import type { DecisionEvent, Expectation, LeftOut } from '../events/journal.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 
 /** One decision while it is made. It is complete when it is published. */
@@ -29,6 +29,7 @@ export interface Cycle extends DecisionEvent {
   crowdedOut: boolean;
   lostRequests: number;
   besideTrial: number;
+  leftOut: LeftOut | undefined;
   faults: readonly string[];
   durationMs: Millis | undefined;
 }
@@ -65,6 +66,7 @@ export function newCycle({ at, request, options, generation, all, candidates }: 
     crowdedOut: false,
     lostRequests: 0,
     besideTrial: 0,
+    leftOut: undefined,
     faults: NO_FAULTS,
     durationMs: undefined,
   };

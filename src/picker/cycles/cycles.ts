@@ -200,10 +200,13 @@ export class Cycles {
   }
 
   #publish(cycle: Cycle): void {
-    const { journal, loads, cores } = this.#options;
+    const { journal, loads, cores, candidates } = this.#options;
     cycle.adoptionsAgo = cores().adoptionsSince(cycle.generation);
     cycle.changesAgo = cores().changesSince(cycle.generation);
     cycle.heldBefore = loads.snapshot(cycle.request);
+    if (cycle.besideTrial === 0) {
+      cycle.leftOut = candidates.leftOut(cycle.candidates, cycle.all);
+    }
     cycle.number = this.#decisions++;
     journal.decided(cycle);
   }

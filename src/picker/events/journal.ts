@@ -21,6 +21,15 @@ export interface Expectation {
   readonly estimatedOutputTokens: number | undefined;
 }
 
+/** How many endpoints are no candidates of a decision, by the reason that stands first. */
+export interface LeftOut {
+  readonly ejected: number;
+  /** Suspects: their scrapes are later than those of the others. */
+  readonly late: number;
+  /** They have as many requests in flight as they may. */
+  readonly full: number;
+}
+
 /** A decision as the picker publishes it: the request, and the decision or why there is none. */
 export interface DecisionEvent {
   /** Counts the picker's decisions from 0. `Routed.number` of the same request is equal. */
@@ -63,6 +72,11 @@ export interface DecisionEvent {
    * to. Else 0.
    */
   readonly besideTrial: number;
+  /**
+   * The endpoints that the request could go to and that were no candidates; undefined for none, and
+   * for a trial.
+   */
+  readonly leftOut: LeftOut | undefined;
   /** One sentence for each failure of a plugin, which the decision was made without. */
   readonly faults: readonly string[];
   /** Time that the scheduler took; undefined without a stopwatch. */

@@ -34,6 +34,7 @@ const OWN: Readonly<Record<string, string>> = {
   'explained.js': SCRIPT,
   'format.js': SCRIPT,
   'headroom.js': SCRIPT,
+  'left-out.js': SCRIPT,
   'page.js': SCRIPT,
   'pager.js': SCRIPT,
   'picker-health.js': SCRIPT,
