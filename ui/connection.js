@@ -19,13 +19,7 @@ const MESSAGE_CHARS_MAX = 16 * 1024 * 1024;
 const TOKEN_KEY = 'pointsman-token';
 
 /** What the page shows beside the events, where the picker answers it. */
-const DOCUMENTS = [
-  '/debug/waiting',
-  '/debug/shadows',
-  '/debug/promotion',
-  '/debug/headroom',
-  '/debug/replicas',
-];
+const DOCUMENTS = ['/debug/shadows', '/debug/promotion', '/debug/headroom', '/debug/replicas'];
 
 export class PickerConnection {
   /** @type {State} */

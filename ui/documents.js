@@ -7,10 +7,9 @@
  * @import { StageHeadroom } from '../src/journal/headroom/headroom-report.ts'
  * @import { ReplicaStatus } from '../src/replicas/replica-status.ts'
  * @import { State } from './state.js'
- * @import { WaitingDocument } from './waiting.js'
  */
 import { h } from 'preact';
-import { clock, count, duration, percent } from './format.js';
+import { clock, count, duration, percent, shortener } from './format.js';
 import { Headroom } from './headroom.js';
 import { Refused } from './refused.js';
 import { Replicas } from './replicas.js';
@@ -18,12 +17,11 @@ import { TableCard } from './table-card.js';
 import { Waiting } from './waiting.js';
 
 /** @param {{ state: State }} props */
-export function Documents({ state: { documents, refused } }) {
+export function Documents({ state: { documents, refused, waiting, pool } }) {
   const shadows = /** @type {{ shadows?: ShadowStatus[] } | undefined} */ (
     documents.get('/debug/shadows')
   )?.shadows;
   const promotion = /** @type {PromotionStatus | undefined} */ (documents.get('/debug/promotion'));
-  const waiting = /** @type {WaitingDocument | undefined} */ (documents.get('/debug/waiting'));
   const headroom = /** @type {{ active: boolean, stages: StageHeadroom[] } | undefined} */ (
     documents.get('/debug/headroom')
   );
@@ -34,7 +32,8 @@ export function Documents({ state: { documents, refused } }) {
   return h(
     'div',
     { class: 'parts' },
-    waiting !== undefined && waiting.requests > 0 && h(Waiting, { waiting }),
+    waiting !== undefined &&
+      h(Waiting, { waiting, nameOf: shortener(pool.rows.map(({ id }) => id)) }),
     refused.length > 0 && h(Refused, { refused }),
     headroom?.active === true && h(Headroom, { stages: headroom.stages }),
     replicas?.peers !== undefined &&

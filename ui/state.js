@@ -27,6 +27,7 @@ const RATE_MESSAGES = 5;
  * @property {number[]} restarts when other processes of the picker began, in milliseconds since the epoch
  * @property {LivePool} pool
  * @property {readonly LiveRefusal[]} refused by flow control, the latest first
+ * @property {LiveMessage['waiting']} waiting what waits at the picker
  * @property {Map<string, readonly string[]>} labels by endpoint
  * @property {LiveDecision[]} decisions that are listed, latest first
  * @property {LiveDecision[]} unlisted those that came while the list stood still, latest first
@@ -54,6 +55,7 @@ export function emptyState() {
     restarts: [],
     pool: { rows: [], notShown: 0 },
     refused: [],
+    waiting: undefined,
     labels: new Map(),
     decisions: [],
     unlisted: [],
@@ -88,6 +90,7 @@ export function receive(state, message) {
   state.health = health;
   state.promoted = message.promoted;
   state.refused = refused;
+  state.waiting = message.waiting;
   // A viewer that has just come may get a step twice.
   const last = (state.steps.at(-1)?.wallMs ?? 0) + (state.picker?.stepMs ?? 0) / 2;
   const news = steps.filter((step) => step.wallMs > last);

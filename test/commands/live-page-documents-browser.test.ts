@@ -1,7 +1,7 @@
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumOrSkip } from '../../bench/support/chromium.ts';
-import type { LiveMessage, LiveRefusal } from '../../src/serve/live/live-message.ts';
+import type { LiveMessage, LiveRefusal, LiveWaiting } from '../../src/serve/live/live-message.ts';
 import { LiveStack } from '../support/programs/live-stack.ts';
 import { pageFaults } from '../support/programs/page-faults.ts';
 
@@ -16,21 +16,20 @@ const LATE = {
   latency: { count: 90, meanMs: 80, varianceMs2: 1, waitedMs: 0 },
 };
 
+const WAITING: LiveWaiting = {
+  requests: 3,
+  bytes: 91_520,
+  oldestMs: 1250,
+  groups: [{ priority: 5, fairnessId: 'team-b', requests: 3, bytes: 91_520, oldestMs: 1250 }],
+  endpoints: [{ endpoint: 'pod-c', requests: 2, prefillTokens: 41_000 }],
+  endpointsNotShown: 0,
+};
+
 /**
  * Documents of pickers that have these parts, and what the page shows of each. The last is left
  * out.
  */
 const PARTS: Readonly<Record<string, { readonly document: unknown; readonly shows: string }>> = {
-  '/debug/waiting': {
-    document: {
-      requests: 3,
-      bytes: 91_520,
-      oldestMs: 1250,
-      groups: [{ priority: 5, fairnessId: 'team-b', requests: 3, bytes: 91_520, oldestMs: 1250 }],
-      endpoints: [{ endpoint: 'pod-c', requests: 2, prefillTokens: 41_000 }],
-    },
-    shows: 'team-b',
-  },
   '/debug/headroom': {
     document: {
       active: true,
@@ -127,7 +126,8 @@ describe.skipIf(launch === undefined)('what the live page shows of documents and
     await reader?.cancel();
     const paths = Object.keys(PARTS);
     const documents = JSON.stringify(paths.slice(0, -1));
-    const body = value.replace(/"documents":\[[^\]]*\]/, `"documents":${documents}`);
+    const withWaiting = value.replace(/^data: \{/m, `data: {"waiting":${JSON.stringify(WAITING)},`);
+    const body = withWaiting.replace(/"documents":\[[^\]]*\]/, `"documents":${documents}`);
     await page.route('**/debug/live', (route) =>
       route.fulfill({ contentType: 'text/event-stream', body }),
     );
@@ -138,6 +138,9 @@ describe.skipIf(launch === undefined)('what the live page shows of documents and
     for (const path of paths.slice(0, -1)) {
       await page.getByText(PARTS[path]?.shows ?? '?', { exact: true }).waitFor();
     }
+    // [O526] It comes with the number at the top.
+    await page.getByText('team-b', { exact: true }).waitFor();
+    await page.getByText('For pod-c (2).', { exact: true }).waitFor();
     expect(await page.getByText('Promotion', { exact: true }).count()).toBe(0);
     // [O246] What happened, and why.
     await page.route('**/debug/live', (route) =>
@@ -188,6 +191,7 @@ describe.skipIf(launch === undefined)('what the live page shows of documents and
       ...first,
       documents: Object.keys(documents),
       refused: [refusal],
+      waiting: WAITING,
       picker: { ...first.picker, policy: `/etc/${'p'.repeat(100)}.yaml` },
       decisions: { made: 2, shown: named },
     };

@@ -14,7 +14,7 @@ import type { AdminRoute } from './admin-routes.ts';
 import { decisionDocuments } from './decision-documents.ts';
 import { type DescribedParts, describeEndpoints } from './describe-endpoints.ts';
 import { describePlugins } from './describe-plugins.ts';
-import { describeWaiting } from './describe-waiting.ts';
+import { waitingNow } from './describe-waiting.ts';
 
 interface DocumentParts extends DescribedParts {
   /** The picker behind flow control. */
@@ -40,13 +40,7 @@ export function debugDocuments(
     ['/debug/replicas', () => replica?.status() ?? { shares: false }],
     ['/debug/plugins/state', () => describePlugins(picker)],
     ['/debug/headroom', () => headroomDocument(headroom)],
-    [
-      '/debug/waiting',
-      () => {
-        const { requests, byEndpoint } = picker.waits;
-        return describeWaiting([...router.waitingRequests, ...requests], byEndpoint, now());
-      },
-    ],
+    ['/debug/waiting', () => waitingNow({ picker, router }, now())],
     ['/debug/shadows', () => ({ shadows: shadows.map((shadow) => shadow.status()) })],
     ...(recorder === undefined ? [] : decisionDocuments(recorder, router)),
     ...(promotion === undefined ? [] : ([['/debug/promotion', () => promotion.status()]] as const)),

@@ -1,6 +1,7 @@
 import type { Waiting } from '../../flow/discipline.ts';
 import type { HeldSum } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 
 interface WaitingSum {
   /** By flow control and for their endpoint. */
@@ -44,7 +45,19 @@ interface Tally {
 /** Fairness ids come from clients: a document must not grow with them. */
 const GROUPS_SHOWN = 200;
 
-/** The requests that wait at the picker, in sums. */
+/** What waits for flow control, and for endpoints. */
+export interface WaitingParts {
+  readonly picker: Pick<EndpointPicker, 'waits'>;
+  readonly router?: { readonly waitingRequests: Iterable<Waiting> } | undefined;
+}
+
+/** All requests that wait at the picker, in sums. */
+export function waitingNow({ picker, router }: WaitingParts, now: Millis): WaitingDocument {
+  const { requests, byEndpoint } = picker.waits;
+  return describeWaiting([...(router?.waitingRequests ?? []), ...requests], byEndpoint, now);
+}
+
+/** Requests that wait at the picker, in sums. */
 export function describeWaiting(
   waiting: Iterable<Waiting>,
   waitedFor: readonly HeldSum[],

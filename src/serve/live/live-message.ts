@@ -1,6 +1,7 @@
 import type { ExplainedProfile, Explanation } from '../../journal/explain/explanation.ts';
 import type { PromotedShadow } from '../../promotion/promotion.ts';
 import type { Readiness } from '../admin/admin-routes.ts';
+import type { WaitingDocument } from '../admin/describe-waiting.ts';
 
 /** What the live page and `pointsman top` read from `/debug/live`: one object for each event. */
 export interface LiveMessage {
@@ -22,6 +23,8 @@ export interface LiveMessage {
    * for none.
    */
   readonly refused?: readonly LiveRefusal[];
+  /** What `totals.waiting` counts; left out where nothing waits. */
+  readonly waiting?: LiveWaiting;
 }
 
 export interface LivePicker {
@@ -108,6 +111,12 @@ export interface LiveEndpoint {
   readonly state: 'ok' | 'new' | 'stale' | 'not scraped' | 'ejected';
   /** Why it is in this state, where it is not `ok`. */
   readonly why?: string;
+}
+
+/** The document of `/debug/waiting` with its first groups and endpoints. */
+export interface LiveWaiting extends WaitingDocument {
+  /** Endpoints for which fewer requests wait. */
+  readonly endpointsNotShown: number;
 }
 
 export interface LiveDecisions {

@@ -107,8 +107,23 @@ it('[O7] sends at most ten of the decisions of a second, the latest, and says ho
 
 it('[O208] counts what waits for flow control among what waits', () => {
   const { picker, parts } = setUp({ a: {} });
-  const router = { waitingRequests: [1, 2, 3] };
+  const waiting = { request: makeRequest(), since: 0, bytes: 10, candidates: 1 };
+  const router = { waitingRequests: [waiting, waiting, waiting] };
   expect(new LiveSource({ ...parts, router }).first().totals).toMatchObject({ waiting: 3 });
+  picker.stop();
+});
+
+it('[O526] says in one message how many requests wait and of whom they are, so that both numbers are equal', () => {
+  const { picker, parts } = setUp({ a: {} });
+  expect(new LiveSource(parts).first()).not.toHaveProperty('waiting');
+  const waitingRequests = Array.from({ length: 50 }, (_, n) => {
+    const request = makeRequest({ fairnessId: `tenant-${n % 25}` });
+    return { request, since: 0, bytes: 10, candidates: 1 };
+  });
+  const { totals, waiting } = new LiveSource({ ...parts, router: { waitingRequests } }).first();
+  expect([totals.waiting, waiting?.requests]).toEqual([50, 50]);
+  expect([waiting?.groups.length, waiting?.groupsNotShown]).toEqual([20, 5]);
+  expect(waiting?.groups[0]).toMatchObject({ fairnessId: 'tenant-0', requests: 2, bytes: 20 });
   picker.stop();
 });
 

@@ -4,9 +4,11 @@ import type { DecisionRecorder } from '../../journal/explain/decision-recorder.t
 import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { PromotedShadow } from '../../promotion/promotion.ts';
+import type { WaitingParts } from '../admin/describe-waiting.ts';
 import { latestDecisions } from './latest-decisions.ts';
 import { type LiveCounts, STEP_MS } from './live-counts.ts';
 import type { LiveHealth, LiveMessage, LivePicker, LivePool, LiveRefusal } from './live-message.ts';
+import { liveWaiting } from './live-waiting.ts';
 import { poolRows } from './pool-rows.ts';
 import type { MessageSource } from './viewers.ts';
 
@@ -22,7 +24,7 @@ const REFUSED_AGE_MS: Millis = 600_000;
 export interface LiveSourceParts {
   readonly picker: EndpointPicker;
   /** Has what waits for flow control. */
-  readonly router?: { readonly waitingRequests: Iterable<unknown> };
+  readonly router?: WaitingParts['router'];
   readonly counts: LiveCounts;
   readonly recorder: DecisionRecorder | undefined;
   readonly clock: Clock;
@@ -95,8 +97,9 @@ export class LiveSource implements MessageSource {
     };
   }
 
-  #frame(): Pick<LiveMessage, 'wallMs' | 'totals' | 'health' | 'promoted' | 'refused'> {
-    const { picker, clock, viewers, router } = this.#parts;
+  #frame(): Omit<LiveMessage, 'picker' | 'steps' | 'pool' | 'decisions'> {
+    const { picker, clock, viewers } = this.#parts;
+    const waiting = liveWaiting(this.#parts, clock.now());
     const promoted = this.#parts.promoted?.();
     const { state, reasons } = this.#parts.health();
     const endpoints = picker.pool.snapshot();
@@ -110,12 +113,13 @@ export class LiveSource implements MessageSource {
       totals: {
         endpoints: endpoints.length,
         inFlight,
-        waiting: picker.waiting.requests + [...(router?.waitingRequests ?? [])].length,
+        waiting: waiting?.requests ?? 0,
         viewers: viewers(),
       },
       health: { state, reasons },
       ...(promoted !== undefined && { promoted }),
       ...this.#refused(),
+      ...(waiting !== undefined && { waiting }),
     };
   }
 
