@@ -49,6 +49,9 @@ function laterText(ms) {
   return ms === 0 ? 'the same' : `${duration(Math.abs(ms))} ${ms < 0 ? 'sooner' : 'later'}`;
 }
 
+/** More reasons say no more. */
+const REASONS_SHOWN = 4;
+
 /** @param {{ shadows: ShadowStatus[] }} props */
 function Shadows({ shadows }) {
   const rows = shadows.map(({ name, running, parity, restarts, dropped, waiting }) => {
@@ -72,12 +75,28 @@ function Shadows({ shadows }) {
     'Observed / predicted',
     'Restarts / dropped / waiting',
   ];
-  const note = timesNote(shadows);
+  const notes = [timesNote(shadows), ...shadows.map(undecidedNote)].filter((note) => note !== '');
   return h(
     TableCard,
     { title: 'Shadows', heads, rows },
-    note !== '' && h('p', { class: 'hint' }, note),
+    notes.map((note) => h('p', { key: note, class: 'hint' }, note)),
   );
+}
+
+/**
+ * Which requests a scheduler left to the profiles of its shadow, and why; empty where it decides all.
+ * `shadow top` has the same in src/shadow/undecided-text.ts.
+ * @param {ShadowStatus} shadow
+ */
+export function undecidedNote({ name, parity }) {
+  const { undecided = 0, reasons = {}, trouble } = parity?.replacement ?? {};
+  if (undecided === 0) return '';
+  const most = Object.entries(reasons).sort(([, a], [, b]) => b - a);
+  const why = most.slice(0, REASONS_SHOWN).map(([reason, each]) => `${count(each)} ${reason}`);
+  const because = why.length === 0 ? '' : ` (${why.join(', ')})`;
+  const now = trouble === undefined ? '' : ` It is not connected: ${trouble}.`;
+  const requests = `${count(undecided)} ${undecided === 1 ? 'request' : 'requests'}`;
+  return `The scheduler of ${name} left ${requests} to its profiles, which are not compared${because}.${now}`;
 }
 
 /**

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Redecision } from '../redecide/redecision.ts';
 import { explainedText } from './explained-decisions.ts';
 import { ShadowComparison } from './shadow-comparison.ts';
+import { undecidedText } from './undecided-text.ts';
 
 const decided = (by: string | undefined, more: Partial<Redecision> = {}): Redecision =>
   ({
@@ -27,8 +28,32 @@ describe('the comparison of a shadow with the picker', () => {
     const comparison = new ShadowComparison('mine.yaml');
     comparison.add(decided(undefined, { undecided: true }));
     comparison.add(decided(undefined));
-    const { all, replacement } = comparison.report('remote');
-    expect([all.decisions, replacement]).toEqual([1, { name: 'remote', undecided: 1 }]);
+    const { all, replacement } = comparison.report({
+      ...{ name: 'remote', decided: 0, declined: new Map([['disconnected', 1]]) },
+      ...{ connected: false, cause: 'connect ECONNREFUSED 127.0.0.1:1' },
+    });
+    expect([all.decisions, replacement]).toEqual([
+      1,
+      {
+        name: 'remote',
+        undecided: 1,
+        reasons: { disconnected: 1 },
+        trouble: 'connect ECONNREFUSED 127.0.0.1:1',
+      },
+    ]);
+  });
+
+  it('[O527] says of what its scheduler left to the profiles why, and what to do', () => {
+    expect(undecidedText(undefined)).toBeUndefined();
+    const none = { name: 'remote', undecided: 0, reasons: { 'no-opinion': 3 } };
+    expect(undecidedText(none)).toBeUndefined();
+    const reasons = { 'breaker-open': 9, deadline: 1200, a: 1, b: 1, c: 1 };
+    expect(undecidedText({ ...none, undecided: 1209, reasons })).toBe(
+      'its scheduler left 1,209 requests to the profiles, which are not compared (1,200 deadline, 9 breaker-open, 1 a, 1 b); pointsman scheduler check asks it',
+    );
+    expect(undecidedText({ ...none, undecided: 1, trouble: 'no answer' })).toMatch(
+      / left 1 request .*; it is not connected: no answer; /,
+    );
   });
 
   it('[D480] [O449] counts why observed decisions differ, and says it in a sentence', () => {

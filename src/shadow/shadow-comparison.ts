@@ -1,8 +1,9 @@
+import type { ReplacementReport } from '../framework/replacement.ts';
 import { PairedGain } from '../promotion/paired-gain.ts';
 import type { FirstToken, Redecision } from '../redecide/redecision.ts';
 import { ExplainedTally } from './explained-decisions.ts';
 import { ParityTally } from './parity.ts';
-import type { ShadowReport } from './shadow-messages.ts';
+import type { ShadowReport, UndecidedReport } from './shadow-messages.ts';
 
 /**
  * Compares a shadow's decisions with those of the picker. Left out and counted are decisions that
@@ -45,15 +46,25 @@ export class ShadowComparison {
     this.#tally.firstToken(token);
   }
 
-  /** `replacement` is the name of the scheduler in place of the shadow's profiles, if any. */
-  report(replacement: string | undefined): ShadowReport {
-    const name = replacement;
+  /** `replacement` is the state of the scheduler in place of the shadow's profiles, if any. */
+  report(replacement: ReplacementReport | undefined): ShadowReport {
     return {
       ...this.#tally.report(),
       gain: this.#gain.report(),
       ownDecisions: this.#ownDecisions,
       explained: this.#explained.report(),
-      ...(name !== undefined && { replacement: { name, undecided: this.#undecided } }),
+      ...(replacement !== undefined && { replacement: this.#undecidedOf(replacement) }),
+    };
+  }
+
+  #undecidedOf(scheduler: ReplacementReport): UndecidedReport {
+    const { name, declined, connected, cause, lastError } = scheduler;
+    const trouble = connected === false ? (lastError ?? cause) : undefined;
+    return {
+      name,
+      undecided: this.#undecided,
+      reasons: Object.fromEntries(declined),
+      ...(trouble !== undefined && { trouble }),
     };
   }
 }

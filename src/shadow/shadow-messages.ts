@@ -11,8 +11,19 @@ export interface ShadowReport extends ParityReport {
   readonly ownDecisions: number;
   /** Why some decisions of an observed picker differ; left out before the first. */
   readonly explained?: ExplainedDecisions | undefined;
-  /** The replacement, where there is one: its name, and how many requests it declined. */
-  readonly replacement?: { readonly name: string; readonly undecided: number };
+  /** The scheduler in place of its profiles, where there is one. */
+  readonly replacement?: UndecidedReport;
+}
+
+/** What a shadow's scheduler did not decide. */
+export interface UndecidedReport {
+  readonly name: string;
+  /** Requests that it left to the profiles; they are not compared. */
+  readonly undecided: number;
+  /** How many it has left since its start, by reason: those of `Declined`. */
+  readonly reasons: Readonly<Record<string, number>>;
+  /** Why it is not connected now; left out while it is. */
+  readonly trouble?: string;
 }
 
 /** What the thread sends after each batch, and once a second during a long one. */

@@ -67,9 +67,8 @@ async function processBatch(batch: Uint8Array): Promise<void> {
 }
 
 function sendReport(when: 'batch-done' | 'within-batch'): void {
-  const replacement = redecider?.replacement();
   parentPort?.postMessage({
-    report: comparison.report(replacement?.name),
+    report: comparison.report(redecider?.replacement()),
     lines: lines.join(''),
     batchDone: when === 'batch-done',
   } satisfies ShadowMessage);

@@ -20,7 +20,10 @@ const explained = (await ui('explained.js')) as {
   heldText(held: object, nameOf: (id: string) => string): string;
   whyHeld(why: readonly string[]): string;
 };
-const documents = (await ui('documents.js')) as { timesNote(shadows: readonly object[]): string };
+const documents = (await ui('documents.js')) as {
+  timesNote(shadows: readonly object[]): string;
+  undecidedNote(shadow: object): string;
+};
 const columns = (await ui('pool-columns.js')) as {
   sortedRows(state: object): readonly { readonly id: string }[];
 };
@@ -292,6 +295,17 @@ it('[O479] the live page says at its top which shadow decides how much, beside t
   );
   expect(health.aboutText({ picker, promoted: { shadow: 'mine.yaml', percent: 20 } })).toBe(
     'pool llama · configuration random · mine.yaml decides 20 %',
+  );
+});
+
+it('[O527] the live page says which requests the scheduler of a shadow left to its profiles, and why', () => {
+  const note = (replacement: object | undefined): string =>
+    documents.undecidedNote({ name: 'a.yaml', parity: { replacement } });
+  expect(note(undefined)).toBe('');
+  expect(note({ name: 'a', undecided: 0, reasons: {} })).toBe('');
+  const reasons = { deadline: 1, disconnected: 1208 };
+  expect(note({ name: 'a', undecided: 1209, reasons, trouble: 'no answer' })).toBe(
+    'The scheduler of a.yaml left 1,209 requests to its profiles, which are not compared (1,208 disconnected, 1 deadline). It is not connected: no answer.',
   );
 });
 

@@ -105,10 +105,28 @@ describe('pointsman shadow', () => {
     const own = { ...parity, all: slow, ownDecisions: 2000, replacement: { undecided: 3000 } };
     const [one] = shadows;
     const table = shadowTable([{ ...one, parity: own, dropped: 4000 } as unknown as ShadowStatus]);
-    for (const text of ['12,345', '2,000.0 ms', '4,000', 'undecided 3,000', 'itself 2,000'])
+    for (const text of ['12,345', '2,000.0 ms', '4,000', 'left 3,000 requests', 'itself 2,000'])
       expect(table).toContain(text);
     const page = parityPage('Shadows', [{ ...one, parity: own } as unknown as ShadowStatus], []);
     expect(page).toContain('2,000.0');
+  });
+
+  it('[O527] says of an older picker, which does not say how many records wait, that this is not known', () => {
+    const { waiting: _waiting, ...older } = shadows[0] as ShadowStatus;
+    expect(shadowTable([older as ShadowStatus])).toMatch(/ waiting\n.* 0 +-\n/);
+    expect(parityPage('Shadows', [older as ShadowStatus], [])).not.toMatch(/NaN|undefined/);
+  });
+
+  it('[O527] says in the report, too, which requests the scheduler of a shadow left to its profiles', () => {
+    const replacement = { name: 'r', undecided: 209, reasons: { disconnected: 209 } };
+    const empty = { ...all, decisions: 0 };
+    const left = { ...shadows[0], parity: { ...parity, all: empty, replacement } } as ShadowStatus;
+    const said =
+      'its scheduler left 209 requests to the profiles, which are not compared (209 disconnected)';
+    expect(shadowTable([left])).toContain(`\nmine: ${said}; pointsman scheduler check asks it\n`);
+    expect(parityPage('Shadows', [left], [])).toContain(
+      `mine has decided nothing yet. But ${said}`,
+    );
   });
 
   it('[O507] says why there is no difference of times, and says nothing where there is one', () => {

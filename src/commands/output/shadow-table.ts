@@ -5,6 +5,7 @@ import type { Parity } from '../../shadow/parity.ts';
 import { parityFigures } from '../../shadow/parity-figures.ts';
 import type { ShadowReport } from '../../shadow/shadow-messages.ts';
 import type { ShadowStatus } from '../../shadow/start-shadow.ts';
+import { undecidedText } from '../../shadow/undecided-text.ts';
 import { brokenAtWords, fittingColumns, GAP, leftOutNote } from './fitting-columns.ts';
 
 /** A column beside the names of shadows. */
@@ -49,7 +50,7 @@ const DECISION_COLUMNS: readonly DecisionColumn[] = [
 const SHADOW_COLUMNS: readonly ShadowColumn[] = [
   { head: 'restarts', importance: 9, textOf: ({ restarts }) => grouped(restarts) },
   { head: 'dropped', importance: 10, textOf: ({ dropped }) => grouped(dropped) },
-  { head: 'waiting', importance: 8, textOf: ({ waiting }) => grouped(waiting) },
+  { head: 'waiting', importance: 8, textOf: ({ waiting }) => known(waiting) },
 ];
 
 const COLUMNS: readonly Column[] = [...DECISION_COLUMNS, ...SHADOW_COLUMNS];
@@ -88,12 +89,22 @@ export function shadowTable(
   const notes = shadows.flatMap(({ name, parity }) => [
     ...(parity?.explained === undefined ? [] : [`${name}: ${explainedText(parity.explained)}`]),
     ...(isWithoutTimes(parity) ? [`${name}: ${NO_TIMES}`] : []),
+    ...noteOf(name, undecidedText(parity?.replacement)),
   ]);
   const broken = [...notes, ...leftOutNote(SHADOW_HEADS, shown)].flatMap((note) =>
     brokenAtWords(note, columnsMax),
   );
   const all = [...table, ...broken, TABLE_NOTE];
   return `${all.join('\n')}\n`;
+}
+
+function noteOf(name: string, text: string | undefined): readonly string[] {
+  return text === undefined ? [] : [`${name}: ${text}`];
+}
+
+/** A picker of an earlier version does not say it. */
+function known(count: number | undefined): string {
+  return count === undefined ? '-' : grouped(count);
 }
 
 const NO_TIMES = 'times are predicted only with approx-prefix-cache-producer';
@@ -109,7 +120,6 @@ function linesOf(shadow: ShadowStatus): readonly (readonly string[])[] {
     parity === undefined ? '-' : textOf(parity.all, parity.gain),
   );
   const itself = SHADOW_COLUMNS.map(({ textOf }) => textOf(shadow));
-  const undecided = parity?.replacement?.undecided ?? 0;
   const own = parity?.ownDecisions ?? 0;
   const kinds = Object.entries(parity?.kinds ?? {}).map(([kind, each]) => [
     `  ${kind}`,
@@ -117,7 +127,6 @@ function linesOf(shadow: ShadowStatus): readonly (readonly string[])[] {
   ]);
   return [
     [`${name}${running ? '' : ' (down)'}`, ...decided, ...itself],
-    ...(undecided > 0 ? [[`  undecided ${grouped(undecided)}`]] : []),
     ...(own > 0 ? [[`  decided by itself ${grouped(own)}, not compared`]] : []),
     ...kinds,
   ];

@@ -2,6 +2,7 @@ import { explainedText } from '../../shadow/explained-decisions.ts';
 import type { Parity } from '../../shadow/parity.ts';
 import { type ParityFigures, parityFigures } from '../../shadow/parity-figures.ts';
 import type { ShadowStatus } from '../../shadow/start-shadow.ts';
+import { undecidedText } from '../../shadow/undecided-text.ts';
 import { escaped, type Facts, factBox, figure, htmlPage, htmlTable, legend } from './page.ts';
 import { calibrationChart, type DrawnShadow, placesChart } from './parity-charts.ts';
 
@@ -72,6 +73,12 @@ const TABLE_LEGEND =
 
 /** What the comparison says in a sentence, and how sure it is. */
 function headlineOf({ name, parity }: ShadowStatus): string {
+  const undecided = undecidedText(parity?.replacement);
+  const left = undecided === undefined ? '' : ` But ${undecided}.`;
+  return `${comparedText(name, parity)}${left}`;
+}
+
+function comparedText(name: string, parity: ShadowStatus['parity']): string {
   if (parity === undefined || parity.all.decisions === 0) return `${name} has decided nothing yet.`;
   const { all, gain } = parity;
   const agreement = figureText(parityFigures(all).agreement, '%');
