@@ -14,7 +14,10 @@ export interface DescribedEndpoint {
   readonly address: string;
   /** Left out for an endpoint that was never scraped. */
   readonly metricsAgeMs?: number;
-  readonly ejected: false | { readonly reason: string; readonly since: string };
+  /** Pickers of earlier versions do not say `why`, which has the reason in words. */
+  readonly ejected:
+    | false
+    | { readonly reason: string; readonly why?: string; readonly since: string };
   readonly scrapes: {
     readonly state: string;
     readonly lastError?: { readonly failure: string; readonly reason: string };
@@ -121,7 +124,7 @@ function listed(endpoints: readonly DescribedEndpoint[], most: number): string {
 }
 
 function reasonOf({ ejected, metricsAgeMs, scrapes }: DescribedEndpoint): string {
-  if (ejected !== false) return `${ejected.reason}, since ${ejected.since}`;
+  if (ejected !== false) return `${ejected.why ?? ejected.reason}, since ${ejected.since}`;
   const age = metricsAgeMs === undefined ? '' : `${(metricsAgeMs / 1000).toFixed(1)} s old, `;
   const { failure, reason } = scrapes.lastError ?? { failure: scrapes.state, reason: '' };
   const cause = reason.slice(0, REASON_CHARACTERS_MAX);

@@ -31,7 +31,7 @@ describe('[O365] a clock elsewhere', () => {
   });
 });
 
-describe('[O53] what the doctor finds in a running set-up', () => {
+describe('[O53] [O529] what the doctor finds in a running set-up', () => {
   it('names endpoints whose metrics were never read or are old, and ejected ones, with the reason', () => {
     const { metricsAgeMs: _age, ...never } = endpoint({
       scrapes: { state: 'failing', lastError: { failure: 'unreachable', reason: 'ECONNREFUSED' } },
@@ -41,7 +41,7 @@ describe('[O53] what the doctor finds in a running set-up', () => {
       endpoints: [
         never,
         endpoint({ metricsAgeMs: 5000 }),
-        endpoint({ ejected: { reason: '5 failures', since: 'noon' } }),
+        endpoint({ ejected: { reason: 'trial-failed', why: 'a trial failed', since: 'noon' } }),
         endpoint({}),
       ],
     });
@@ -52,7 +52,7 @@ describe('[O53] what the doctor finds in a running set-up', () => {
     ]);
     expect(findings[0]?.what).toContain('10.0.0.1:8000 (unreachable: ECONNREFUSED)');
     expect(findings[1]?.what).toContain('5.0 s old');
-    expect(findings[2]?.what).toContain('5 failures, since noon');
+    expect(findings[2]?.what).toContain('(a trial failed, since noon)');
   });
 
   it('[O271] calls a pool of which nothing can be reached an error, with the cause of each', () => {

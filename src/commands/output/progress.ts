@@ -1,4 +1,5 @@
 import { Presets, SingleBar } from 'cli-progress';
+import { grouped } from '../../framework/values/grouped.ts';
 
 interface Progress {
   /** `payload` fills the placeholders of the format, such as `{failed}`. */
@@ -33,12 +34,29 @@ export function startProgress(options: ProgressOptions): Progress {
       // Ctrl-C may end the process before anything could show the cursor or wrap lines again.
       hideCursor: false,
       linewrap: true,
+      formatValue: (value, _options, type) => (isCount(type) ? grouped(value) : String(value)),
       barsize: process.stderr.columns < COLUMNS_WIDE ? BAR_CHARS / 2 : BAR_CHARS,
     },
     Presets.shades_classic,
   );
-  bar.start(total, 0, payload);
-  return { update: (value, payload) => bar.update(value, payload), stop: () => bar.stop() };
+  bar.start(total, 0, readable(payload));
+  return {
+    update: (value, payload) => bar.update(value, readable(payload)),
+    stop: () => bar.stop(),
+  };
+}
+
+function isCount(type: string): boolean {
+  return type === 'value' || type === 'total';
+}
+
+/** The payload with a mark at thousands in its counts. */
+function readable(payload: object = {}): object {
+  const entries = Object.entries(payload).map(([name, value]: readonly [string, unknown]) => [
+    name,
+    typeof value === 'number' ? grouped(value) : value,
+  ]);
+  return Object.fromEntries(entries) as object;
 }
 
 function printLines({ total, format, label = '', lines = 0 }: ProgressOptions): Progress {
@@ -46,8 +64,9 @@ function printLines({ total, format, label = '', lines = 0 }: ProgressOptions): 
   return {
     update: (value) => {
       if (value < next) return;
-      const [counts = ''] = format.replace('{value}', `${value}`).split(',');
-      process.stderr.write(`  ${label.trim()}: ${counts.replace('{total}', `${total}`)}\n`);
+      const [counts = ''] = format.split(',');
+      const text = counts.replace('{value}', grouped(value)).replace('{total}', grouped(total));
+      process.stderr.write(`  ${label.trim()}: ${text}\n`);
       next += total / lines;
     },
     stop: () => undefined,

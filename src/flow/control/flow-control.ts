@@ -4,6 +4,7 @@ import { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { FirstBand } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import { grouped } from '../../framework/values/grouped.ts';
 import type { Dropped, QueueDiscipline, ReadyGroup, Served, Waiting } from '../discipline.ts';
 import type { Band } from './band.ts';
 import { Bands } from './bands.ts';
@@ -243,13 +244,13 @@ export class FlowControl implements QueueDiscipline {
     const reached = limits.find(([used, limit]) => used > limit);
     if (reached === undefined) return;
     const [, limit, what] = reached;
-    const full = `the queue is full: it holds at most ${limit} ${what}`;
+    const full = `the queue is full: it holds at most ${grouped(limit)} ${what}`;
     if (!this.#expiry.isEmpty) throw new RoutingError('saturated', full);
     throw new RoutingError('no-endpoints', `the pool has no endpoint, and ${full}`);
   }
 
   #tooLong({ since }: Waiting, at: Millis): RoutingError {
-    const waited = `the request has waited ${Math.round(at - since)} ms`;
+    const waited = `the request has waited ${grouped(Math.round(at - since))} ms`;
     return this.#expiry.isEmpty
       ? new RoutingError('no-endpoints', `${waited}, and the pool has no endpoint`)
       : new RoutingError('queue-timeout', `${waited} in the queue, as long as it may`);

@@ -125,6 +125,21 @@ it('[O415] shows the context window and the models of an endpoint that has them,
   expect(other).not.toHaveProperty('models');
 });
 
+it('[O529] says in words why an endpoint is ejected', () => {
+  const clock = new SimulatedClock();
+  const runtime = { clock, random: seededRandom(1), network: new FakeServers(clock) };
+  const picker = new EndpointPicker({ plan: planFrom('round-robin'), runtime });
+  picker.pool.upsert({ id: 'one' as EndpointId, address: 'one:8000', labels: new Map() });
+  picker.ejector.ejected = () => ({ reason: 'silent', since: 0, until: 1000 });
+  const parts = { picker, server: { sessions: () => 0 }, discovery: undefined };
+  const { endpoints } = describeEndpoints(parts, clock.now()) as {
+    readonly endpoints: readonly object[];
+  };
+  picker.stop();
+  const why = 'it answered neither requests nor scrapes';
+  expect(endpoints[0]).toMatchObject({ ejected: { reason: 'silent', why } });
+});
+
 it('[O404] says of each endpoint how many requests it has lost', () => {
   const clock = new SimulatedClock();
   const runtime = { clock, random: seededRandom(1), network: new FakeServers(clock) };

@@ -16,6 +16,7 @@ import {
 import type { Clock } from '../../framework/runtime.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { Ejected } from '../../picker/ejection/ejection-plan.ts';
+import { EJECTION_WORDS } from '../../picker/ejection/ejection-words.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { isoTime } from '../../runtime/clock/iso-time.ts';
 
@@ -104,7 +105,8 @@ function describeModels(models: readonly ServedModel[] | undefined): unknown {
 function describeEjection(ejected: Ejected | undefined, clock: Clock): unknown {
   if (ejected === undefined) return false;
   const wallMs = (at: number): string => isoTime(clock.wallTime() + at - clock.now());
-  return { reason: ejected.reason, since: wallMs(ejected.since), triedAt: wallMs(ejected.until) };
+  const { reason, since, until } = ejected;
+  return { reason, why: EJECTION_WORDS[reason], since: wallMs(since), triedAt: wallMs(until) };
 }
 
 /** How the scrapes of an endpoint go, since when, and the last error there was. */

@@ -1,7 +1,7 @@
 import { scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
 import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
 import { ROLE_LABEL } from '../../framework/roles.ts';
-import type { EjectionReason } from '../../picker/ejection/ejection-plan.ts';
+import { EJECTION_WORDS } from '../../picker/ejection/ejection-words.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { LiveEndpoint, LivePool } from './live-message.ts';
 import type { RecentHits } from './recent-hits.ts';
@@ -11,17 +11,6 @@ const ROWS_MAX = 1000;
 const LABELS_MAX = 12;
 const LABEL_CHARS_MAX = 100;
 const WHY_CHARS_MAX = 240;
-
-/** For readers who do not know the names that metrics and log have. */
-const EJECTED: Readonly<Record<EjectionReason, string>> = {
-  'consecutive-failures': 'requests failed one after the other',
-  'failure-share': 'too many of its requests failed',
-  'not-reached': 'the proxy could not reach it',
-  'first-token-stall': 'no first token came, while others gave some',
-  silent: 'it answered neither requests nor scrapes',
-  'trial-failed': 'a trial request failed',
-  'failed-again': 'it failed again soon after it was back',
-};
 
 /** The pool as rows: those with trouble and the most loaded ones where there are too many. */
 export function poolRows(
@@ -96,7 +85,7 @@ function stateOf(
   if (ejected !== undefined) {
     const seconds = Math.round((ejected.until - picker.clock.now()) / 1000);
     const when = seconds > 0 ? `in ${seconds} s` : 'with the next request';
-    return { state: 'ejected', why: `${EJECTED[ejected.reason]}; tried again ${when}` };
+    return { state: 'ejected', why: `${EJECTION_WORDS[ejected.reason]}; tried again ${when}` };
   }
   const scrapes = scrapeErrorsOf(picker.pool).stateOf(endpoint.id);
   if (scrapes?.error !== undefined) {
