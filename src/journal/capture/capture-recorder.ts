@@ -110,7 +110,7 @@ export class CaptureRecorder implements JournalSubscriber {
     const captured =
       error === undefined ? this.#captured(decision, changesAgo) : refusalOf(error, refusedBy);
     if (captured === undefined) return;
-    const redacted = this.#redact(request);
+    const redacted = this.#redact(request, adoptionsAgo);
     const asked = { request, redacted, options, heldBefore, crowdedOut, expected };
     const since = { adoptionsAgo, changesAgo };
     this.#lines.decided(at, number, { ...asked, ...since, decision: captured });
@@ -200,9 +200,9 @@ export class CaptureRecorder implements JournalSubscriber {
     return { ...captured, score: Number.NaN };
   }
 
-  #redact({ headers, fairnessId }: InferenceRequest): Redacted {
+  #redact({ headers, fairnessId }: InferenceRequest, adoptionsAgo = 0): Redacted {
     const fairness = fairnessId === DEFAULT_FLOW ? fairnessId : this.#hash(fairnessId);
-    return { headers: this.#headers.redact(headers), fairness };
+    return { headers: this.#headers.redact(headers, adoptionsAgo), fairness };
   }
 
   readonly #write = (record: CaptureRecord): void => this.#lines.record(record);

@@ -53,6 +53,19 @@ describe('headers in a capture', () => {
     expect(redacted.redact(north)).toEqual({ 'x-zone': '#h(5)' });
   });
 
+  it('[O530] are those of the plan that decides the request, also where others were adopted since', () => {
+    const redacted = headersOf(planOf(label('x-zone')));
+    const headers = sent({ 'x-session-id': 'abc', 'x-zone': 'north' });
+    redacted.usePlan(BY_ID);
+    redacted.usePlan(NONE);
+    expect(redacted.redact(headers)).toBeUndefined();
+    expect(redacted.redact(headers, 1)).toEqual({ 'x-session-id': '#h(3)' });
+    expect(redacted.redact(headers, 2)).toEqual({ 'x-zone': 'north' });
+    // What is kept of earlier plans has a bound.
+    for (let n = 0; n < 20; n++) redacted.usePlan(NONE);
+    expect(redacted.redact(headers, 22)).toBeUndefined();
+  });
+
   it('are those of the shadows, too, and of the plan that takes over', () => {
     const redacted = headersOf(NONE, [planOf(label('x-session-id'))]);
     const headers = sent({ 'x-session-id': 'north', 'x-zone': 'north' });

@@ -7,13 +7,27 @@ import { encodedId } from '../../plugins/parameters/session-binding.ts';
 /** Stands before each hash, so that no hash is taken for a name. */
 const HASH_PREFIX = '#';
 
+/**
+ * Plans before the one in charge: a request is decided by the plan that began to prepare it. More
+ * adoptions than these do not pass while a request is prepared.
+ */
+const EARLIER_MAX = 8;
+
+/** What the plugins of a plan, and of the shadows beside it, read. */
+interface Reading {
+  readonly uses: readonly HeaderUse[];
+  readonly profiles: readonly string[];
+}
+
+const NOTHING: Reading = { uses: [], profiles: [] };
+
 /** Keeps names that a capture contains anyway readable; all other values become hashes. */
 export class RedactedHeaders {
   readonly #hash: (text: string) => string;
   /** Plans that decide beside the one in charge: their plugins read headers, too. */
   readonly #shadows: readonly PickerPlan[];
-  #uses: readonly HeaderUse[] = [];
-  #profiles: readonly string[] = [];
+  /** Of the plan in charge, then of those before it, the latest first. */
+  #readings: readonly Reading[] = [];
   readonly #endpoints = new Map<Endpoint['id'], Endpoint>();
   /** Names that stay readable; undefined when they must be collected again. */
   #names: ReadonlySet<string> | undefined;
@@ -34,8 +48,9 @@ export class RedactedHeaders {
         if (use.as === 'name' || !uses.has(key)) uses.set(key, use);
       }
     }
-    this.#uses = [...uses.values()];
-    this.#profiles = plans.flatMap(({ profiles }) => profiles).map(({ name }) => name);
+    const profiles = plans.flatMap((each) => each.profiles).map(({ name }) => name);
+    const earlier = this.#readings.slice(0, EARLIER_MAX);
+    this.#readings = [{ uses: [...uses.values()], profiles }, ...earlier];
     this.#names = undefined;
   }
 
@@ -49,10 +64,17 @@ export class RedactedHeaders {
     this.#names = undefined;
   }
 
-  /** Undefined where the request has none of the headers that are read. */
-  redact(headers: ReadonlyMap<string, string>): Readonly<Record<string, string>> | undefined {
+  /**
+   * Undefined where the request has none of the headers that are read, by the plan so many
+   * adoptions ago.
+   */
+  redact(
+    headers: ReadonlyMap<string, string>,
+    adoptionsAgo = 0,
+  ): Readonly<Record<string, string>> | undefined {
     let redacted: Record<string, string> | undefined;
-    for (const { name, as, cookie } of this.#uses) {
+    const { uses } = this.#readings[adoptionsAgo] ?? this.#readings[0] ?? NOTHING;
+    for (const { name, as, cookie } of uses) {
       const value = headers.get(name);
       if (value === undefined) continue;
       redacted ??= {};
@@ -93,7 +115,7 @@ export class RedactedHeaders {
   }
 
   #collectNames(): ReadonlySet<string> {
-    const names = new Set(this.#profiles);
+    const names = new Set(this.#readings.flatMap(({ profiles }) => profiles));
     for (const { id, address, labels } of this.#endpoints.values()) {
       const host = address.slice(0, address.lastIndexOf(':'));
       for (const name of [id, encodedId(id), address, host, host.replace(/^\[(.*)\]$/, '$1')]) {
