@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumOrSkip } from '../../bench/support/chromium.ts';
+import { factBox, figure, htmlPage, htmlTable, legend } from '../../src/lab/report/page.ts';
 import { PROGRAM } from '../support/programs/program.ts';
 
 const run = promisify(execFile);
@@ -107,6 +108,42 @@ describe('the report', () => {
       await browser.close();
     }
   });
+
+  it.skipIf(browserLaunch === undefined).each([1280, 390])(
+    '[O531] fits, %i pixels wide, also where names have no place to break',
+    async (width) => {
+      const names = Array.from(
+        { length: 10 },
+        (_, at) => `policy_${at}_${'with_a_long_name_'.repeat(4)}`,
+      );
+      const [first = ''] = names;
+      const cells = Array.from({ length: 9 }, () => '12,345 ±678');
+      const told = names.map((name) => [name, 'no clear difference (−1.6 to 2.7 %)', ...cells]);
+      const head = [
+        'configuration',
+        `first token, against ${first}`,
+        ...cells.map(() => 'good answers'),
+      ];
+      const drawn = names.map((name) => ({ name }));
+      const body = `<p class="verdict">${first} is the soonest</p>${factBox([['Pool', first]])}
+        <div class="scroll told">${htmlTable([head, ...told])}</div>${legend(drawn)}
+        <section>${figure(first, first, '<svg viewBox="0 0 9 9"></svg>')}</section>`;
+      writeFileSync(join(folder, 'names.html'), htmlPage(first, body));
+      const browser = await chromium.launch(browserLaunch);
+      try {
+        const tab = await browser.newPage({ viewport: { width, height: 900 } });
+        await tab.goto(`file://${join(folder, 'names.html')}`);
+        const seen = await tab.evaluate(`({
+          overflow: document.documentElement.scrollWidth - innerWidth,
+          second: document.querySelectorAll('thead th')[1].getBoundingClientRect().width,
+        })`);
+        expect(seen).toMatchObject({ overflow: 0 });
+        expect((seen as { second: number }).second).toBeLessThan(200);
+      } finally {
+        await browser.close();
+      }
+    },
+  );
 
   describe.skipIf(browserLaunch === undefined).each([
     ['light', 1280],

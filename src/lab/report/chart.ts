@@ -54,7 +54,7 @@ export function barChart(name: string, bars: readonly Bar[]): string {
   const names = axis('', {
     type: 'category',
     inverse: true,
-    data: bars.map((bar) => ending(bar.name)),
+    data: bars.map((bar) => ends(bar.name)),
     splitLine: { show: false },
     axisLabel: {
       color: 'var(--ink)',
@@ -80,9 +80,11 @@ export function barChart(name: string, bars: readonly Bar[]): string {
   return chart({ grid, xAxis, yAxis: names, series: [series] as never }, height);
 }
 
-/** The end of a name that is longer than two lines: names of files mostly differ there. */
-function ending(name: string): string {
-  return name.length > NAME_CHARS_MAX ? `…${name.slice(1 - NAME_CHARS_MAX)}` : name;
+/** Both ends of a name that is longer than two lines: names of files differ at one of them. */
+function ends(name: string): string {
+  if (name.length <= NAME_CHARS_MAX) return name;
+  const before = Math.floor(NAME_CHARS_MAX / 2);
+  return `${name.slice(0, before)}…${name.slice(1 + before - NAME_CHARS_MAX)}`;
 }
 
 /** How the numbers beside an axis look. */

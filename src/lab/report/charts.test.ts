@@ -3,7 +3,7 @@ import { barChart } from './chart.ts';
 import { distribution, loadMap } from './charts.ts';
 import { htmlTable } from './page.ts';
 
-it('[O395] shows the end of a name that is too long for its place beside a bar, and breaks it in a table', () => {
+it('[O395] [O531] shows both ends of a name that is too long for its place beside a bar, and breaks it in a table', () => {
   const name = `pools/of-a-long-name/${'with-more-of-it/'.repeat(5)}mine.yaml`;
   const bar = { value: 1, text: '1 %', color: 'red' };
   const svg = barChart('share', [
@@ -13,8 +13,8 @@ it('[O395] shows the end of a name that is too long for its place beside a bar, 
   const texts = [...svg.matchAll(/>([^<>]+)<\/(?:text|tspan)>/g)].map(([, text = '']) => text);
   expect(texts).toContain('default');
   const all = texts.slice(0, texts.indexOf('default')).join('');
-  const long = all.slice(all.indexOf('…'));
-  expect(long).toMatch(/^….*mine\.yaml$/);
+  const long = all.slice(all.indexOf('pools'));
+  expect(long).toMatch(/^pools\/of-.*….*mine\.yaml$/);
   expect(long.length).toBeLessThanOrEqual(38);
   expect(htmlTable([['configuration'], [name, '1']])).toContain('<th scope="row" class="long">');
   expect(htmlTable([['configuration'], ['default', '1']])).toContain('<th scope="row">');

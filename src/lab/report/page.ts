@@ -89,18 +89,18 @@ const STYLE = `
 @media screen and (prefers-color-scheme: dark) { :root { --ink: #e7e9ec; --faint: #a0a8b3; --line: #363c46; --paper: #15181c; --shade: #fff4;
   --c0: #56a9e4; --c1: #f08a3c; --c2: #35c49a; --c3: #e39cc4; --c4: #e0b83e; --c5: #8fd0f5; --c6: #b795d4; --c7: #b5bac2; } }
 * { box-sizing: border-box; }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 96rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 96rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; overflow-wrap: anywhere; }
 h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }
 p { max-width: 46rem; color: var(--faint); }
 .scroll { overflow-x: auto; background: linear-gradient(90deg, var(--paper) 40%, transparent) 0 0 / 3rem 100% local no-repeat,
   linear-gradient(270deg, var(--paper) 40%, transparent) 100% 0 / 3rem 100% local no-repeat,
   linear-gradient(90deg, var(--shade), transparent) 0 0 / 1.2rem 100% scroll no-repeat,
   linear-gradient(270deg, var(--shade), transparent) 100% 0 / 1.2rem 100% scroll no-repeat; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .875rem; }
+table { overflow-wrap: normal; border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .875rem; }
 th, td { text-align: right; padding: .4rem; border-bottom: 1px solid var(--line); white-space: nowrap; font-weight: 400; }
 thead th { color: var(--faint); font-size: .85rem; vertical-align: bottom; white-space: normal; min-width: 4.2rem; line-height: 1.3; }
 thead th:first-child, tbody th:first-child { text-align: left; } tbody th { font-weight: 600; } tbody th.long { white-space: normal; overflow-wrap: anywhere; min-width: 16rem; }
-.told th:nth-child(2), .told td:nth-child(2) { text-align: left; white-space: normal; min-width: 10rem; }
+.told th:nth-child(2), .told td:nth-child(2) { text-align: left; white-space: normal; min-width: 10rem; } .told thead th:nth-child(2) { overflow-wrap: anywhere; }
 .plan th:nth-child(3), .plan td:nth-child(3) { text-align: left; } code { white-space: nowrap; font: inherit; }
 small { color: var(--faint); }
 .legend { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; list-style: none; padding: 0; margin: 1.6rem 0 .6rem; }
