@@ -29,8 +29,11 @@ describe('the comparison of a shadow with the picker', () => {
     comparison.add(decided(undefined, { undecided: true }));
     comparison.add(decided(undefined));
     const { all, replacement } = comparison.report({
-      ...{ name: 'remote', decided: 0, declined: new Map([['disconnected', 1]]) },
-      ...{ connected: false, cause: 'connect ECONNREFUSED 127.0.0.1:1' },
+      name: 'remote',
+      decided: 0,
+      declined: new Map([['disconnected', 1]]),
+      connected: false,
+      cause: 'connect ECONNREFUSED 127.0.0.1:1',
     });
     expect([all.decisions, replacement]).toEqual([
       1,

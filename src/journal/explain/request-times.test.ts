@@ -17,3 +17,14 @@ it('[O240] has an observed time of streamed answers only: the others come with t
   expect(times.byId().get('streaming true')).toEqual({ ...expected, observedTtftMs: 105 });
   expect(times.byId().get('streaming false')).toEqual(expected);
 });
+
+it('[O532] has the times of requests between which others were refused', () => {
+  const times = new LastRequestTimes();
+  for (const number of [1, 4]) {
+    const request = makeRequest({ id: `request ${number}` });
+    times.onRouted({ number, request, at: 0, heldMs: 0, expectedTtftMs: 40 } as unknown as Routed);
+  }
+  const known = times.byId();
+  expect([...known.keys()]).toEqual(['request 1', 'request 4']);
+  expect(known.get('request 4')).toEqual({ waitedMs: 0, predictedTtftMs: 40 });
+});

@@ -19,7 +19,7 @@ const REQUESTS_MAX = 4096;
 
 /** The times of the last requests, in memory of fixed size. */
 export class LastRequestTimes {
-  readonly #ids: string[] = [];
+  readonly #ids: (string | undefined)[] = [];
   readonly #held = new Float64Array(REQUESTS_MAX);
   readonly #predicted = new Float64Array(REQUESTS_MAX);
   readonly #observed = new Float64Array(REQUESTS_MAX);
@@ -42,8 +42,12 @@ export class LastRequestTimes {
 
   /** By our own id of the request; reads all of them. */
   byId(): ReadonlyMap<string, RequestTimes> {
-    const entries = this.#ids.map((id, place): [string, RequestTimes] => [id, this.#at(place)]);
-    return new Map(entries);
+    const known = new Map<string, RequestTimes>();
+    // A request that was refused has a number and no times: its place may be empty.
+    for (const [place, id] of this.#ids.entries()) {
+      if (id !== undefined) known.set(id, this.#at(place));
+    }
+    return known;
   }
 
   #at(place: number): RequestTimes {
