@@ -37,9 +37,11 @@ const REASON_CHARACTERS_MAX = 300;
 
 /** What is wrong with the pool as the picker sees it. */
 export function checkPicker({ ready, endpoints }: PickerState): readonly Finding[] {
-  const never = endpoints.filter(({ metricsAgeMs }) => metricsAgeMs === undefined);
-  const old = endpoints.filter(({ metricsAgeMs = 0 }) => metricsAgeMs > AGE_MS_MAX);
-  const ejected = endpoints.filter((endpoint) => endpoint.ejected !== false);
+  const down = endpoints.filter((each) => each.ejected !== false && isSilent(each));
+  const others = endpoints.filter((each) => !down.includes(each));
+  const never = others.filter(({ metricsAgeMs }) => metricsAgeMs === undefined);
+  const old = others.filter(({ metricsAgeMs = 0 }) => metricsAgeMs > AGE_MS_MAX);
+  const ejected = others.filter((endpoint) => endpoint.ejected !== false);
   const isNoneLeft = endpoints.length > 0 && endpoints.every(isLost);
   return [
     ...when(ready.status !== 200, {
@@ -63,9 +65,10 @@ export function checkPicker({ ready, endpoints }: PickerState): readonly Finding
     ...(isNoneLeft
       ? [lostPool(endpoints)]
       : [
-          ...group(never, 'error', 'metrics-unreachable', 'their metrics are not known', endpoints),
-          ...group(old, 'warning', 'metrics-old', 'metrics are old', endpoints),
-          ...group(ejected, 'warning', 'endpoint-ejected', 'ejected', endpoints),
+          ...group(down, DOWN, endpoints),
+          ...group(never, UNKNOWN, endpoints),
+          ...group(old, OLD, endpoints),
+          ...group(ejected, EJECTED, endpoints),
         ]),
   ];
 }
@@ -74,9 +77,12 @@ export function checkPicker({ ready, endpoints }: PickerState): readonly Finding
  * Whether nothing answers there, or requests failed. A server whose metrics are refused or cannot
  * be read answers, and old metrics alone may be those of a long interval.
  */
-function isLost({ ejected, scrapes }: DescribedEndpoint): boolean {
-  const isSilent = scrapes.state === 'failing' && scrapes.lastError?.failure === 'unreachable';
-  return ejected !== false || isSilent;
+function isLost(endpoint: DescribedEndpoint): boolean {
+  return endpoint.ejected !== false || isSilent(endpoint);
+}
+
+function isSilent({ scrapes }: DescribedEndpoint): boolean {
+  return scrapes.state === 'failing' && scrapes.lastError?.failure === 'unreachable';
 }
 
 function lostPool(endpoints: readonly DescribedEndpoint[]): Finding {
@@ -84,30 +90,78 @@ function lostPool(endpoints: readonly DescribedEndpoint[]): Finding {
     severity: 'error',
     id: 'pool-unreachable',
     where: shareOf(endpoints, endpoints),
-    what: `none can be reached, so that every request is likely to fail: ${listed(endpoints, NAMES_SHOWN_OF_ALL)}.`,
+    what: `none can be reached, so that every request is likely to fail: ${listed(endpoints, NAMES_SHOWN_OF_ALL, lostReason)}.`,
     mend: 'Start the model servers, or correct their addresses and ports, --scrape-scheme and the network policy; see docs/troubleshooting.md#every-request-fails-with-503.',
   };
 }
 
+/** What several endpoints have in common. */
+interface Fault {
+  readonly severity: (share: number) => Finding['severity'];
+  readonly id: string;
+  readonly what: string;
+  readonly reasonOf: (endpoint: DescribedEndpoint) => string;
+  readonly mend: (found: readonly DescribedEndpoint[]) => string;
+}
+
+const METRICS_PAGE = 'see docs/troubleshooting.md#an-endpoint-has-no-metrics.';
+
+const UNKNOWN: Fault = {
+  severity: () => 'error',
+  id: 'metrics-unreachable',
+  what: 'their metrics are not known',
+  reasonOf: scrapeReason,
+  mend: mendOfMetrics,
+};
+const OLD: Fault = {
+  ...UNKNOWN,
+  severity: () => 'warning',
+  id: 'metrics-old',
+  what: 'metrics are old',
+};
+const EJECTED: Fault = {
+  severity: () => 'warning',
+  id: 'endpoint-ejected',
+  what: 'ejected',
+  reasonOf: lostReason,
+  mend: () => 'See docs/troubleshooting.md#an-endpoint-gets-no-requests.',
+};
+/** Half of the pool, as the alert about it. */
+const MANY = 0.5;
+const DOWN: Fault = {
+  severity: (share) => (share >= MANY ? 'error' : 'warning'),
+  id: 'endpoint-down',
+  what: 'neither requests nor scrapes reach them',
+  reasonOf: (endpoint) => `${lostReason(endpoint)}; ${scrapeReason(endpoint)}`,
+  mend: () =>
+    'Look whether these servers run: their log, their node, a zone or version that they share; see docs/runbooks.md#pointsman-half-the-pool-ejected.',
+};
+
+/** A page that is read and means nothing needs no way to it. */
+function mendOfMetrics(found: readonly DescribedEndpoint[]): string {
+  const failures = found.map(({ scrapes }) => scrapes.lastError?.failure);
+  return failures.some((each) => each === undefined || WITHOUT_PAGE.includes(each))
+    ? `Let the picker reach /metrics of the model servers: port, network policy, --scrape-scheme and the token; ${METRICS_PAGE}`
+    : `Their pages are there and cannot be used: the engine, or what answers in its place, has changed them; ${METRICS_PAGE}`;
+}
+
+/** Failures of scrapes that get no page. */
+const WITHOUT_PAGE: readonly string[] = ['unreachable', 'status'];
+
 function group(
   found: readonly DescribedEndpoint[],
-  severity: Finding['severity'],
-  id: string,
-  what: string,
+  { severity, id, what, reasonOf, mend }: Fault,
   all: readonly DescribedEndpoint[],
 ): readonly Finding[] {
   if (found.length === 0) return [];
   const most = found.length === all.length ? NAMES_SHOWN_OF_ALL : NAMES_SHOWN;
   return [
     {
-      severity,
+      severity: severity(found.length / all.length),
       id,
       where: shareOf(found, all),
-      what: `${what}: ${listed(found, most)}.`,
-      mend:
-        id === 'endpoint-ejected'
-          ? 'See docs/troubleshooting.md#an-endpoint-gets-no-requests.'
-          : 'Let the picker reach /metrics of the model servers: port, network policy, --scrape-scheme and the token; see docs/troubleshooting.md#an-endpoint-has-no-metrics.',
+      what: `${what}: ${listed(found, most, reasonOf)}.`,
+      mend: mend(found),
     },
   ];
 }
@@ -117,14 +171,23 @@ function shareOf(found: readonly unknown[], all: readonly unknown[]): string {
 }
 
 /** Endpoints with what is wrong with each, `most` of them. */
-function listed(endpoints: readonly DescribedEndpoint[], most: number): string {
+function listed(
+  endpoints: readonly DescribedEndpoint[],
+  most: number,
+  reasonOf: Fault['reasonOf'],
+): string {
   const shown = endpoints.slice(0, most).map((each) => `${each.address} (${reasonOf(each)})`);
   const more = endpoints.length - shown.length;
   return `${shown.join(', ')}${more === 0 ? '' : ` and ${more.toLocaleString('en')} more`}`;
 }
 
-function reasonOf({ ejected, metricsAgeMs, scrapes }: DescribedEndpoint): string {
-  if (ejected !== false) return `${ejected.why ?? ejected.reason}, since ${ejected.since}`;
+function lostReason(endpoint: DescribedEndpoint): string {
+  const { ejected } = endpoint;
+  if (ejected === false) return scrapeReason(endpoint);
+  return `${ejected.why ?? ejected.reason}, since ${ejected.since}`;
+}
+
+function scrapeReason({ metricsAgeMs, scrapes }: DescribedEndpoint): string {
   const age = metricsAgeMs === undefined ? '' : `${(metricsAgeMs / 1000).toFixed(1)} s old, `;
   const { failure, reason } = scrapes.lastError ?? { failure: scrapes.state, reason: '' };
   const cause = reason.slice(0, REASON_CHARACTERS_MAX);

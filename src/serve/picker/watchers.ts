@@ -57,7 +57,7 @@ export function startWatchers(options: ServeOptions, parts: WatchersParts): Watc
     promotion,
     recording: {
       get trouble() {
-        return capture?.status().writing === false ? CAPTURE_TROUBLE : undefined;
+        return capture?.trouble();
       },
     },
     stop: async () => {
@@ -69,15 +69,22 @@ export function startWatchers(options: ServeOptions, parts: WatchersParts): Watc
   };
 }
 
+interface WrittenCapture {
+  /** Why it is not written, as a sentence; undefined while it is. */
+  readonly trouble: () => string | undefined;
+  readonly close: () => Promise<void>;
+}
+
 /** Starts the capture, if asked for. Throws ConfigError for a folder that cannot be made. */
 function startCaptureWriter(
   { recording: { capture: captured }, log }: ServeOptions,
   { picker, capture, registry }: StartedPicker & { readonly registry: Registry },
-): CaptureWriter | undefined {
+): WrittenCapture | undefined {
   if (captured === undefined || capture === undefined) return undefined;
   const { folder, bytesMax } = captured;
   requireFolder('--capture', folder, PRIVATE_FOLDER);
   log.info({ folder, bytesMax }, 'capturing the inputs of decisions, without text');
+  let reason = '';
   const writer = new CaptureWriter({
     folder,
     fileBytesMax: Math.min(CAPTURE_FILE_BYTES_MAX, Math.ceil(bytesMax / CAPTURE_FILES_MIN)),
@@ -85,14 +92,19 @@ function startCaptureWriter(
     drain: () => capture.drain(),
     // The first file has records of the endpoints anyway.
     head: (file) => capture.head(file, file === 0 ? [] : picker.pool.snapshot()),
-    onFailed: (reason) =>
-      log.error({ folder, reason }, 'the capture cannot be written; it is tried again'),
+    onFailed: (why) => {
+      reason = why;
+      log.error({ folder, reason }, 'the capture cannot be written; it is tried again');
+    },
     onResumed: (lostRecords) =>
       log.info({ folder, lostRecords }, 'the capture is written again, in a new file'),
   });
   registerCaptureMetrics(registry, writer);
   capture.listen(writer.write);
-  return writer;
+  return {
+    trouble: () => (writer.status().writing ? undefined : `${CAPTURE_TROUBLE}: ${reason}`),
+    close: () => writer.close(),
+  };
 }
 
 /** Undefined without --shadow-log. Throws ConfigError for a folder that cannot be made. */
