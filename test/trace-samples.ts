@@ -21,6 +21,28 @@ const SPANS = JSON.stringify({
   ],
 });
 
+const STORED = JSON.stringify({
+  data: [0, 1, 2].map((at) => ({
+    traceID: `t${at}`,
+    spans: [
+      {
+        traceID: `t${at}`,
+        spanID: 's',
+        operationName: 'chat',
+        references: [],
+        startTime: 1_759_813_207_000_000 + at,
+        duration: 900_000,
+        tags: [
+          { key: 'gen_ai.usage.input_tokens', type: 'int64', value: 12 },
+          { key: 'gen_ai.usage.output_tokens', type: 'int64', value: 7 },
+        ],
+        processID: 'p1',
+      },
+    ],
+    processes: { p1: { serviceName: 'client', tags: [] } },
+  })),
+});
+
 const CHATS = [0, 1, 2]
   .map((chat) =>
     JSON.stringify({
@@ -49,6 +71,30 @@ const AGENTS = [1, 2, 3]
           tokens: { prompt: 300 * turn, completion: 5, cached: 128 },
         })),
       })),
+    }),
+  )
+  .join('\n');
+
+const ENDED = [0, 1, 2]
+  .map((at) =>
+    JSON.stringify({
+      schema: 'dynamo.request.trace.v1',
+      event_type: 'request_end',
+      event_time_unix_ms: 1_760_000_000_900 + at,
+      agent_context: { session_id: 's' },
+      request: {
+        request_id: `r${at}`,
+        model: 'm',
+        request_received_ms: 1_760_000_000_000 + at,
+        output_tokens: 7,
+        ttft_ms: 40.5,
+        total_time_ms: 900,
+        replay: {
+          trace_block_size: 16,
+          input_length: 40,
+          input_sequence_hashes: [11, 22, 33 + at],
+        },
+      },
     }),
   )
   .join('\n');
@@ -108,10 +154,16 @@ const CSV_TIMES = ['0,374,44', '4.25,396,109', '4.5,20,1'].join('\n');
 /** A small file in each format that is only read, by the name of the format. */
 export const READ_ONLY_SAMPLES: ReadonlyMap<string, string> = new Map([
   ['otel', `${SPANS}\n${SPANS}\n`],
+  ['jaeger', STORED],
   ['bailian', CHATS],
   ['copilot', AGENTS],
+  ['dynamo', ENDED],
   ['splitwise', `arrival_timestamp,prompt_size,token_size\n${CSV_TIMES}\n`],
   ['vidur', `arrived_at,num_prefill_tokens,num_decode_tokens\n${CSV_TIMES}\n`],
+  [
+    'multi-round-qa',
+    'prompt_tokens,generation_tokens,ttft,user_id,launch_time\n374,44,0.2,1,1760000004.5\n20,1,0.1,2,1760000000.25\n',
+  ],
   ['litellm', CALLS],
   ['vllm-bench', `${VLLM_RUN}\n${VLLM_RUN}\n`],
   ['sglang-bench', `${SGLANG_RUN}\n${SGLANG_RUN}\n`],

@@ -5,17 +5,25 @@ const DAYS_ALWAYS = 28;
 
 /**
  * Reads `2023-11-16 18:15:46.6805900`, in UTC without an offset, to a ten-thousandth of a ms. NaN
- * for what is no time.
+ * for what is no time. Databases write offsets as `+00` or ` UTC`, and others as `+0000`.
  */
 export function utcMs(text: string): Millis {
-  const parts = /^(\d{4}-\d{2}-(\d{2}))[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:\d{2})?$/.exec(
-    text,
-  );
+  const parts =
+    /^(\d{4}-\d{2}-(\d{2}))[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(Z| ?UTC|[+-]\d{2}(?::?\d{2})?)?$/.exec(
+      text,
+    );
   if (parts === null) return Number.NaN;
   const [, date = '', day, time = '', fraction = '', zone = 'Z'] = parts;
   if (Number(day) > DAYS_ALWAYS && !isDate(date)) return Number.NaN;
-  const wholeMs = Date.parse(`${date}T${time}${zone}`);
+  const wholeMs = Date.parse(`${date}T${time}${offsetOf(zone)}`);
   return wholeMs + (fraction === '' ? 0 : 1000 * Number(`0${fraction}`));
+}
+
+/** The offset in the one way in which `Date.parse` reads it. */
+function offsetOf(zone: string): string {
+  if (zone.endsWith('UTC')) return 'Z';
+  const [, hours, minutes = '00'] = /^([+-]\d{2}):?(\d{2})?$/.exec(zone) ?? [];
+  return hours === undefined ? zone : `${hours}:${minutes}`;
 }
 
 /** `Date.parse` takes the 30th of February for the 2nd of March. */

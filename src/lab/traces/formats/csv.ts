@@ -60,6 +60,16 @@ const VIDUR_COLUMNS: CsvColumns = {
   timeIs: SECONDS,
 };
 
+/** What multi-round-qa, the benchmark of vLLM's production stack and of LMCache, saves of a run. */
+const MULTI_ROUND_QA_COLUMNS: CsvColumns = {
+  time: 'launch_time',
+  prompt: 'prompt_tokens',
+  output: 'generation_tokens',
+  session: 'user_id',
+  timeMs: secondsMs,
+  timeIs: 'a number of seconds, such as 1760000000.25',
+};
+
 /** Azure's LLM inference traces of 2023 and 2024, and those of 2025, whose images count as tokens. */
 export const AZURE: TraceFormat = {
   name: 'azure',
@@ -109,11 +119,21 @@ export const VIDUR: TraceFormat = readOnlyCsv(
   VIDUR_COLUMNS,
 );
 
+/** Has the requests of each user together. */
+export const MULTI_ROUND_QA: TraceFormat = {
+  ...readOnlyCsv(
+    'multi-round-qa',
+    'the CSV of multi-round-qa, as vLLM’s production stack and LMCache have it',
+    MULTI_ROUND_QA_COLUMNS,
+  ),
+  ordered: false,
+};
+
 function readOnlyCsv(name: string, about: string, columns: CsvColumns): TraceFormat {
   return {
     name,
     about,
-    carries: [],
+    carries: columns.session === undefined ? [] : ['session'],
     shape: 'lines',
     firstLine: (text) => missingIn(cells(text), columns).length === 0,
     csvColumns: needed(columns),

@@ -21,6 +21,22 @@ describe('the format of a trace', () => {
     }
   });
 
+  it('[G300] may be what multi-round-qa saved of each user’s requests', () => {
+    const header =
+      'prompt_tokens,generation_tokens,ttft,generation_time,user_id,question_id,launch_time,finish_time';
+    const rows = [
+      '90,20,0.2,3.5,1,1,1760000000.5,1760000004',
+      '30,20,0.2,3.5,2,1,1760000000.25,1760000004',
+    ];
+    const { requests } = readBytes([header, ...rows].join('\n'), { lenient: false });
+    expect(
+      requests.map(({ atMs, promptTokens, session }) => [atMs, promptTokens, session]),
+    ).toEqual([
+      [0, 30, '2'],
+      [250, 90, '1'],
+    ]);
+  });
+
   const conversations = [{ id: 'a', conversations: [{ from: 'human', value: 'Why?' }] }];
   it.each([
     ['ShareGPT', JSON.stringify(conversations)],

@@ -2,9 +2,11 @@ import { ConfigError } from '../../../framework/error.ts';
 import { AIPERF } from '../formats/aiperf.ts';
 import { BAILIAN } from '../formats/bailian.ts';
 import { COPILOT } from '../formats/copilot.ts';
-import { AZURE, BURST_GPT, SPLITWISE, VIDUR } from '../formats/csv.ts';
+import { AZURE, BURST_GPT, MULTI_ROUND_QA, SPLITWISE, VIDUR } from '../formats/csv.ts';
+import { DYNAMO } from '../formats/dynamo.ts';
 import { GUIDE_LLM } from '../formats/guidellm.ts';
 import { INFERENCE_PERF } from '../formats/inference-perf.ts';
+import { JAEGER } from '../formats/jaeger.ts';
 import { LITELLM } from '../formats/litellm.ts';
 import { MOONCAKE } from '../formats/mooncake-trace.ts';
 import { OTEL } from '../formats/otel-spans.ts';
@@ -20,7 +22,9 @@ import type { TraceFormat } from '../trace-format.ts';
  */
 export const TRACE_FORMATS: readonly TraceFormat[] = [
   POINTSMAN,
+  DYNAMO,
   OTEL,
+  JAEGER,
   MOONCAKE,
   BAILIAN,
   COPILOT,
@@ -28,6 +32,7 @@ export const TRACE_FORMATS: readonly TraceFormat[] = [
   BURST_GPT,
   SPLITWISE,
   VIDUR,
+  MULTI_ROUND_QA,
   LITELLM,
   VLLM_BENCH,
   SGLANG_BENCH,
