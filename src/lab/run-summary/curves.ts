@@ -1,5 +1,5 @@
 import { BINS, binLength, binOf, HitCounts } from './hit-ladder.ts';
-import type { RequestResults, SimulationResult } from './run-result.ts';
+import { foundTokens, type RequestResults, type SimulationResult } from './run-result.ts';
 import { tpotOf } from './service-objective.ts';
 import { quantile } from './statistics.ts';
 
@@ -33,17 +33,18 @@ export function curvesOf(
   let [served, withFurther] = [0, 0];
   for (const each of requests) {
     if (!each.completed) continue;
-    const { server, request, cachedTokens } = each;
+    const { server, request, cachedTokens, prefill } = each;
     ttft[served] = each.ttftMs;
     // An answer of one token has no further token.
     if (request.outputTokens > 1) tpot[withFurther++] = tpotOf(each);
     e2e[served] = each.e2eMs;
     served += 1;
-    hits.add(request, cachedTokens);
-    const row = load[server];
-    if (row === undefined) continue;
+    hits.add(request, foundTokens(each));
     const bin = binOf(request.atMs, binMs);
-    row[bin] = (row[bin] ?? 0) + request.promptTokens - cachedTokens + request.outputTokens;
+    const { promptTokens, outputTokens } = request;
+    addWork(load[server], bin, promptTokens - cachedTokens + outputTokens);
+    if (prefill !== undefined)
+      addWork(load[prefill.server], bin, promptTokens - prefill.cachedTokens);
   }
   const percentiles = (values: Float64Array, count = served): readonly number[] =>
     hundredths(values.subarray(0, count).sort());
@@ -56,6 +57,11 @@ export function curvesOf(
     waiting: waitingOf(requests, binMs),
     load,
   };
+}
+
+/** There is no row for a server that is in no pool, as those of a replay. */
+function addWork(row: number[] | undefined, bin: number, tokens: number): void {
+  if (row !== undefined) row[bin] = (row[bin] ?? 0) + tokens;
 }
 
 function zeros(): number[] {

@@ -1,7 +1,10 @@
-import type { RequestResult, RequestResults } from './run-result.ts';
+import type { PrefillResult, RequestResult, RequestResults } from './run-result.ts';
+
+/** The server of a row whose prompt no other server computed. */
+const NOWHERE = -1;
 
 /**
- * Results as columns of numbers, 43 bytes for each, in place of 300 and more as objects with their
+ * Results as columns of numbers, 43 bytes for each (51 where prompts are computed elsewhere), in place of 300 and more as objects with their
  * requests. Each is made when it is asked for, with the sizes of its request alone.
  */
 export class ResultTable implements RequestResults {
@@ -14,6 +17,9 @@ export class ResultTable implements RequestResults {
   readonly #e2eMs: Float64Array;
   readonly #cachedTokens: Uint32Array;
   readonly #completed: Uint8Array;
+  /** Both are made for the first prompt that another server computes. */
+  #prefillServer: Int32Array | undefined;
+  #prefillCached: Uint32Array | undefined;
   #length = 0;
 
   constructor(rowsMax: number) {
@@ -45,6 +51,21 @@ export class ResultTable implements RequestResults {
     this.#e2eMs[row] = result.e2eMs;
     this.#cachedTokens[row] = result.cachedTokens;
     this.#completed[row] = Number(result.completed);
+    if (result.prefill !== undefined) this.#keepPrefill(row, result.prefill);
+  }
+
+  #keepPrefill(row: number, { server, cachedTokens }: PrefillResult): void {
+    const rows = this.#completed.length;
+    this.#prefillServer ??= new Int32Array(rows).fill(NOWHERE);
+    this.#prefillCached ??= new Uint32Array(rows);
+    this.#prefillServer[row] = server;
+    this.#prefillCached[row] = cachedTokens;
+  }
+
+  #prefillOf(row: number): PrefillResult | undefined {
+    const server = this.#prefillServer?.[row] ?? NOWHERE;
+    if (server === NOWHERE) return undefined;
+    return { server, cachedTokens: this.#prefillCached?.[row] ?? 0 };
   }
 
   at(index: number): RequestResult | undefined {
@@ -58,6 +79,7 @@ export class ResultTable implements RequestResults {
   }
 
   #resultOf(row: number): RequestResult {
+    const prefill = this.#prefillOf(row);
     return {
       request: {
         atMs: this.#atMs[row] as number,
@@ -70,6 +92,7 @@ export class ResultTable implements RequestResults {
       e2eMs: this.#e2eMs[row] as number,
       cachedTokens: this.#cachedTokens[row] as number,
       completed: this.#completed[row] === 1,
+      ...(prefill !== undefined && { prefill }),
     };
   }
 }

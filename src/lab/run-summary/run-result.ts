@@ -10,8 +10,26 @@ export interface RequestResult {
   /** The time that the client sees; NaN if no token came. */
   ttftMs: Millis;
   e2eMs: Millis;
+  /** Prompt tokens that the server did not compute: it had them, or another one sent them. */
   cachedTokens: number;
   completed: boolean;
+  /** The other server that computed the prompt, where one did, and what that had of it. */
+  prefill?: PrefillResult | undefined;
+}
+
+/** What another server did of a prompt. */
+export interface PrefillResult {
+  /** Index into the pool's servers. */
+  readonly server: number;
+  readonly cachedTokens: number;
+}
+
+/** Prompt tokens that no server computed, because they were in a prefix cache. */
+export function foundTokens({
+  cachedTokens,
+  prefill,
+}: Pick<RequestResult, 'cachedTokens' | 'prefill'>): number {
+  return Math.min(cachedTokens, prefill?.cachedTokens ?? cachedTokens);
 }
 
 /** What became of a request, and all that the trace says of it. */

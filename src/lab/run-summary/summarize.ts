@@ -1,4 +1,4 @@
-import type { SimulationResult } from './run-result.ts';
+import { foundTokens, type SimulationResult } from './run-result.ts';
 import { isGood, type ServiceObjective, STUDY_OBJECTIVE, tpotOf } from './service-objective.ts';
 import { mean, quantile } from './statistics.ts';
 
@@ -26,7 +26,7 @@ export function summarize(
   objective: ServiceObjective = STUDY_OBJECTIVE,
 ): SimulationSummary {
   const ttftMs = new Float64Array(requests.length);
-  const sums = { tpotMs: 0, withFurther: 0, e2eMs: 0, cachedTokens: 0, promptTokens: 0 };
+  const sums = { tpotMs: 0, withFurther: 0, e2eMs: 0, foundTokens: 0, promptTokens: 0 };
   let [served, good] = [0, 0];
   for (const each of requests) {
     if (!each.completed) continue;
@@ -39,7 +39,7 @@ export function summarize(
       sums.withFurther += 1;
     }
     sums.e2eMs += each.e2eMs;
-    sums.cachedTokens += each.cachedTokens;
+    sums.foundTokens += foundTokens(each);
     sums.promptTokens += each.request.promptTokens;
   }
   const ttfts = ttftMs.subarray(0, served).sort();
@@ -52,7 +52,7 @@ export function summarize(
     tpotMeanMs: sums.tpotMs / sums.withFurther,
     e2eMeanMs: sums.e2eMs / served,
     goodput: good / Math.max(1, requests.length),
-    hitRate: sums.cachedTokens / Math.max(1, sums.promptTokens),
+    hitRate: sums.foundTokens / Math.max(1, sums.promptTokens),
     preemptions,
   };
 }

@@ -106,7 +106,8 @@ export class SimulatedRequest {
     const { servers, afterOneHop } = this.#parts;
     const { server, place } = servers.get(routed.endpoint.id) as PlacedServer;
     this.result.server = place;
-    const prefiller = servers.get(routed.headers.get(PREFILL_HEADER) ?? '')?.server;
+    this.result.prefill = undefined;
+    const prefiller = servers.get(routed.headers.get(PREFILL_HEADER) ?? '');
     afterOneHop(() => {
       if (prefiller === undefined) this.#decode({ routed, server });
       else this.#prefill({ routed, server }, prefiller);
@@ -117,9 +118,10 @@ export class SimulatedRequest {
    * Prefills on another server first, as the sidecar beside the decoding server does. If that
    * fails, the decoding server computes the whole prompt.
    */
-  #prefill(leg: DecodeLeg, prefiller: ModelServer): void {
+  #prefill(leg: DecodeLeg, { server: prefiller, place }: PlacedServer): void {
     const { exchange, afterOneHop } = this.#parts;
-    const { attempts, request } = this.result;
+    const { result } = this;
+    const { attempts, request } = result;
     const key = `${this.number}/${attempts}`;
     exchange.begin(key, prefiller.port);
     const submission: Submission = prefiller.submit({
@@ -127,10 +129,13 @@ export class SimulatedRequest {
       outputTokens: 1,
       blockHashes: this.#blockHashes,
       holdBlocks: true,
-      onDone: (reason) => {
+      onDone: (reason, { cachedTokens }) => {
         const failed = reason === 'error';
         if (failed) exchange.abandon(key);
-        else exchange.complete(key, () => submission.release());
+        else {
+          result.prefill = { server: place, cachedTokens };
+          exchange.complete(key, () => submission.release());
+        }
         afterOneHop(() => this.#decode(failed ? leg : { ...leg, key }));
       },
     });
