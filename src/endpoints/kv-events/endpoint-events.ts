@@ -57,6 +57,8 @@ export class EndpointEvents {
   readonly #dropReasons = new Set<DropReason>();
   readonly #problems = new Set<UnusableReason>();
   #connections = 0;
+  /** Replays that were requested. */
+  #requests = 0;
   /** The model that the topic of its events names; undefined where it names none. */
   model: string | undefined;
   #restarts = 0;
@@ -87,11 +89,11 @@ export class EndpointEvents {
       onCleared: () => this.#cacheEmptied(),
     });
     this.#stream = new EventStream({
-      clock,
+      // What has come and waits for its turn is not late.
+      clock: this.#work.inTurn(),
       stats: this.stats,
       replaySlots,
-      requestReplay:
-        address?.replay === undefined ? undefined : (from) => this.#client?.requestReplay(from),
+      requestReplay: address?.replay === undefined ? undefined : (from) => this.#request(from),
       sink: {
         apply: (payload) => this.#apply(payload),
         reset: (knowledge) => this.#reset(knowledge),
@@ -114,13 +116,26 @@ export class EndpointEvents {
       },
       onEvents: (topic, sequence, payload) => this.receive(topic, sequence, payload),
       onReplayed: (sequence, payload) =>
-        this.#work.enter(() => this.#stream.replayed(sequence, payload), payload.length),
-      onReplayEnd: () => this.#work.enter(() => this.#stream.replayEnded()),
+        this.#answer(() => this.#stream.replayed(sequence, payload), payload.length),
+      onReplayEnd: () => this.#answer(() => this.#stream.replayEnded()),
       onFailed: (from, reason) => {
         this.socketFailures[from === address.replay ? 'replay-connect' : 'connect'] += 1;
         this.#observer.onSocketFailed(from, reason);
       },
     });
+  }
+
+  #request(from: number): void {
+    this.#requests += 1;
+    this.#client?.requestReplay(from);
+  }
+
+  /** What comes of an answer has its turn, unless the publisher has been asked again by then. */
+  #answer(take: () => void, bytes = 0): void {
+    const request = this.#requests;
+    this.#work.enter(() => {
+      if (request === this.#requests) take();
+    }, bytes);
   }
 
   /** Takes a message of the publisher, whose payload is a batch. */

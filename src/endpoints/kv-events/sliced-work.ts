@@ -2,6 +2,8 @@ import type { Clock, Timer } from '../../framework/runtime.ts';
 
 /** The bytes of calls that wait, before the work is finished in one go: memory has a bound. */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;
+/** What a call takes besides what it keeps: a flood of empty messages must have a bound, too. */
+const CALL_BYTES = 256;
 /** A slice takes about two milliseconds: work takes no more than a fifth of the process. */
 const PAUSE_MS = 8;
 
@@ -15,6 +17,8 @@ export class SlicedWork {
   #slices: Iterator<void> | undefined;
   #timer: Timer | undefined;
   #waiting: { readonly call: () => void; readonly bytes: number }[] = [];
+  /** How many of them have been called: to remove each at once would move all others. */
+  #called = 0;
   #waitingBytes = 0;
 
   /** `onError` gets what a later slice throws; what the first one throws is thrown by `start`. */
@@ -25,7 +29,7 @@ export class SlicedWork {
 
   /** Calls that wait. */
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#waiting.length - this.#called;
   }
 
   /** Finishes the work before it, and starts this. */
@@ -38,12 +42,12 @@ export class SlicedWork {
    * Calls `call` now, or when the work is done. `bytes` is the memory that `call` keeps until then.
    */
   enter(call: () => void, bytes = 0): void {
-    if (this.#slices === undefined && this.#waiting.length === 0) {
+    if (this.#slices === undefined && this.waiting === 0) {
       call();
       return;
     }
-    this.#waiting.push({ call, bytes });
-    this.#waitingBytes += bytes;
+    this.#waiting.push({ call, bytes: bytes + CALL_BYTES });
+    this.#waitingBytes += bytes + CALL_BYTES;
     if (this.#waitingBytes < WAITING_BYTES_MAX) return;
     this.finish();
     this.#callWaiting();
@@ -63,7 +67,32 @@ export class SlicedWork {
   close(): void {
     this.cancel();
     this.#waiting = [];
+    this.#called = 0;
     this.#waitingBytes = 0;
+  }
+
+  /** A clock whose timers wait for the work, and for the calls that wait before them. */
+  inTurn(): Clock {
+    const clock = this.#clock;
+    return {
+      now: () => clock.now(),
+      wallTime: () => clock.wallTime(),
+      cpuTime: clock.cpuTime,
+      setTimer: (delayMs, callback) => {
+        let isCancelled = false;
+        const timer = clock.setTimer(delayMs, () =>
+          this.enter(() => {
+            if (!isCancelled) callback();
+          }),
+        );
+        return {
+          cancel: () => {
+            isCancelled = true;
+            timer.cancel();
+          },
+        };
+      },
+    };
   }
 
   #continueLater(slices: Iterator<void>): void {
@@ -88,10 +117,13 @@ export class SlicedWork {
   /** A call may begin other work. Then the calls behind it wait for that work. */
   #callWaiting(): void {
     while (this.#slices === undefined) {
-      const next = this.#waiting.shift();
-      if (next === undefined) return;
+      const next = this.#waiting[this.#called];
+      if (next === undefined) break;
+      this.#called += 1;
       this.#waitingBytes -= next.bytes;
       next.call();
     }
+    this.#waiting.splice(0, this.#called);
+    this.#called = 0;
   }
 }

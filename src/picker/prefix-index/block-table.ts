@@ -99,10 +99,13 @@ export class BlockTable {
     }
   }
 
+  /** Gives the memory back, too: to empty large tables over and over again would take long. */
   clear(): void {
-    this.#size = 0;
-    this.#slots.fill(0);
+    this.#low = new Int32Array(INITIAL_ENTRIES);
+    this.#high = new Int32Array(INITIAL_ENTRIES);
+    this.#slots = new Int32Array(SLOTS_PER_ENTRY * INITIAL_ENTRIES);
     this.#former = undefined;
+    this.#size = 0;
   }
 
   #findIn(slots: Int32Array, low: number, high: number): number {

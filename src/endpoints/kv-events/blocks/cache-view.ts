@@ -17,6 +17,8 @@ const ADAPTERS_MAX = 4096;
 const SLICE_ELEMENTS = 10_000;
 /** What an event costs besides its hashes and tokens. */
 const EVENT_ELEMENTS = 10;
+/** A hash is two words. */
+const HASH_ELEMENTS = 2;
 /** No request can name a longer one. */
 const ADAPTER_CHARS_MAX = 512;
 
@@ -56,6 +58,8 @@ export class CacheView {
   readonly #tiers: string[] = [ACCELERATOR];
   readonly #weights: number[] = [];
   readonly #groups = new CacheGroups();
+  /** Applied in the current slice. */
+  #elements = 0;
   /** The engine's block size in tokens; undefined until it has stored a block. */
   blockTokens: number | undefined;
   knowledge: Knowledge = 'unknown';
@@ -80,17 +84,13 @@ export class CacheView {
   /** Applies a batch in slices of some milliseconds, one for each step. Throws as `apply`. */
   *slices(payload: Uint8Array): Generator<void, void> {
     const { stats, batchElementsMax } = this.#options;
-    let elements = 0;
+    this.#elements = 0;
     for (const event of decodeEvents(payload, batchElementsMax)) {
       stats.events += 1;
+      this.#elements += EVENT_ELEMENTS;
       if (event === undefined) stats.skipped += 1;
-      else {
-        this.#apply(event);
-        elements += elementsOf(event);
-      }
-      if (elements < SLICE_ELEMENTS) continue;
-      elements = 0;
-      yield;
+      else yield* this.#apply(event);
+      if (this.#isSliceOver()) yield;
     }
     stats.batches += 1;
     stats.bytes += payload.length;
@@ -111,12 +111,19 @@ export class CacheView {
     };
   }
 
-  #apply(event: CacheEvent): void {
+  /** Whether enough is applied without a pause; then the next slice begins. */
+  #isSliceOver(): boolean {
+    if (this.#elements < SLICE_ELEMENTS) return false;
+    this.#elements = 0;
+    return true;
+  }
+
+  *#apply(event: CacheEvent): Generator<void, void> {
     const { total } = this.#options.stats;
     switch (event.kind) {
       case 'stored': {
         const skipped = this.#groups.whySkipped(event);
-        if (skipped === undefined) this.#store(event);
+        if (skipped === undefined) yield* this.#store(event);
         else {
           this.#options.stats.skipped += 1;
           total.storesSkipped.count(this.#groups.kindOf(event), skipped);
@@ -126,7 +133,7 @@ export class CacheView {
       }
       case 'removed': {
         const skipped = this.#groups.whyNotRemoved(event);
-        if (skipped === undefined) this.#remove(event);
+        if (skipped === undefined) yield* this.#remove(event);
         else {
           this.#options.stats.skipped += 1;
           total.removalsSkipped.count(this.#groups.kindOf(event), skipped);
@@ -139,33 +146,36 @@ export class CacheView {
     }
   }
 
-  #store(event: Stored): void {
+  *#store(event: Stored): Generator<void, void> {
     const { stats, adapters } = this.#options;
     const { lora } = event;
     if (lora !== undefined && lora.length <= ADAPTER_CHARS_MAX && adapters.size < ADAPTERS_MAX) {
       adapters.add(lora);
     }
-    const reason = event.tokenIds.length === 0 ? this.#addCopies(event) : this.#addChain(event);
+    const hasTokens = event.tokenIds.length > 0;
+    const reason = yield* hasTokens ? this.#addChain(event) : this.#addCopies(event);
     stats.health.stored(reason);
     if (reason !== undefined)
       stats.total.storesSkipped.count(this.#groups.kindOf(event), SKIPPED[reason]);
   }
 
   /** Blocks without tokens, such as those an engine has offloaded: the known ones get a copy. */
-  #addCopies({ hashes, tier: name }: Stored): UnusableReason | undefined {
+  *#addCopies({ hashes, tier: name }: Stored): Generator<void, UnusableReason | undefined> {
     const tier = this.#tierOf(name);
     let unknown = 0;
     for (let at = 0; at < hashes.length; at += 2) {
       const block = this.blocks.find(hashes[at] as number, hashes[at + 1] as number);
       if (block === NONE) unknown += 1;
       else this.#addCopy(block, tier);
+      this.#elements += HASH_ELEMENTS;
+      if (this.#isSliceOver()) yield;
     }
     this.#options.stats.unnamed += unknown;
     return unknown > 0 ? 'no-tokens' : undefined;
   }
 
   /** Returns why not all of the blocks were added. */
-  #addChain(event: Stored): UnusableReason | undefined {
+  *#addChain(event: Stored): Generator<void, UnusableReason | undefined> {
     const { chain, stats } = this.#options;
     const { hashes, tokenIds, blockTokens, extras } = event;
     this.#setBlockTokens(blockTokens);
@@ -192,6 +202,11 @@ export class CacheView {
       }
       this.#addCopy(block, tier);
       before = block;
+      this.#elements += HASH_ELEMENTS + blockTokens;
+      if (!this.#isSliceOver()) continue;
+      yield;
+      // Meanwhile the chain of another endpoint may have been continued.
+      chain.continue(this.blocks.keyLow(block), this.blocks.keyHigh(block));
     }
     return undefined;
   }
@@ -212,7 +227,7 @@ export class CacheView {
     this.#options.stats.total.admissions += 1;
   }
 
-  #remove({ hashes, tier }: Removed): void {
+  *#remove({ hashes, tier }: Removed): Generator<void, void> {
     const { total } = this.#options.stats;
     const index = this.#tierOf(tier);
     for (let at = 0; at < hashes.length; at += 2) {
@@ -220,6 +235,8 @@ export class CacheView {
       if (block !== NONE && this.blocks.copies(block, index) > 1) total.removalsSuppressed += 1;
       else total.removalsForwarded += 1;
       if (block !== NONE && this.blocks.removeCopy(block, index)) total.evictions += 1;
+      this.#elements += HASH_ELEMENTS;
+      if (this.#isSliceOver()) yield;
     }
   }
 
@@ -241,10 +258,4 @@ export class CacheView {
 
 function isZero(hash: HashWords): boolean {
   return hash[0] === 0 && hash[1] === 0;
-}
-
-function elementsOf(event: CacheEvent): number {
-  if (event.kind === 'cleared') return EVENT_ELEMENTS;
-  const tokens = event.kind === 'stored' ? event.tokenIds.length : 0;
-  return EVENT_ELEMENTS + event.hashes.length + tokens;
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { KeyedHash } from '../../../framework/values/keyed-hash.ts';
 import { ResidentBlocks } from './resident-blocks.ts';
 
@@ -108,5 +108,27 @@ describe('resident blocks', () => {
     );
     // The harder way to the answer must have been taken too.
     expect(ghosts).toBeGreaterThan(0);
+  });
+
+  it('[V604] are forgotten without a look at each slot of what was large once', () => {
+    const room = { left: 500_000 };
+    const blocks = new ResidentBlocks(room, new KeyedHash(1));
+    const fill = vi.spyOn(Int32Array.prototype, 'fill');
+    try {
+      for (let at = 1; at < 100_000; at++) {
+        const key = { low: Math.imul(at, 0x9e3779b1) >>> 0, high: 1 };
+        blocks.addCopy(blocks.add({ low: at, high: 0 }, key, -1), 0);
+      }
+      fill.mockClear();
+      for (let round = 0; round < 3; round++) {
+        blocks.clear();
+        blocks.addCopy(blocks.add({ low: 7, high: 0 }, { low: 7, high: 1 }, -1), 0);
+        expect([blocks.size, blocks.find(8, 0), room.left]).toEqual([1, -1, 499_999]);
+      }
+      const filled = fill.mock.contexts.map((each) => (each as Int32Array).length);
+      expect(filled.filter((length) => length > 10_000)).toEqual([]);
+    } finally {
+      fill.mockRestore();
+    }
   });
 });

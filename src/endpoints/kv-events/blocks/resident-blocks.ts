@@ -131,9 +131,14 @@ export class ResidentBlocks {
   }
 
   clear(): void {
+    // Nothing was added since the last time.
+    if (this.#used === 0) return;
     this.#room.left += this.#byHash.size;
     this.#byHash.clear();
     this.#byKey.clear();
+    this.#parent = new Int32Array(INITIAL_BLOCKS);
+    this.#children = new Int32Array(INITIAL_BLOCKS);
+    this.#copies = new Uint16Array(TIERS_MAX * INITIAL_BLOCKS);
     this.#free = [];
     this.#used = 0;
     this.#outsideTier0 = 0;

@@ -21,7 +21,7 @@ interface EventStreamOptions {
   readonly replaySlots: ReplaySlots;
 }
 
-/** No replay is requested for this long after one that failed. */
+/** No replay is requested for this long after one that failed, or was of no use. */
 const REPLAY_COOL_DOWN_MS = 30_000;
 
 /** Batches held back during a replay: at most 100 s of engine steps of 10 ms, and 16 MiB. */
@@ -68,8 +68,9 @@ export class EventStream {
 
   /** For each new connection. Asks for what came before it; without replay, all is discarded. */
   connected(): void {
-    if (this.#closed || this.#replay !== undefined) return;
-    if (this.#mayReplay) this.#startReplay('from-start');
+    if (this.#closed) return;
+    if (this.#replay !== undefined) this.#beginAgain(this.#replay);
+    else if (this.#mayReplay) this.#startReplay('from-start');
     else if (this.#next !== undefined) this.#giveUp(undefined);
   }
 
@@ -114,6 +115,8 @@ export class EventStream {
     }
     if (this.#fillsGap) this.#options.stats.repairs += 1;
     this.#endReplay();
+    // It came before the end of the answer, which lacks it: to ask again would never end.
+    if (this.#held.some((batch) => this.#isOutOfOrder(batch))) this.#coolDown();
     this.#acceptHeld();
   }
 
@@ -126,8 +129,7 @@ export class EventStream {
   close(): void {
     this.#closed = true;
     this.#endReplay();
-    this.#held = [];
-    this.#heldBytes = 0;
+    this.#takeHeld();
   }
 
   get #mayReplay(): boolean {
@@ -140,8 +142,7 @@ export class EventStream {
     const { sequence, payload } = batch;
     if (this.#next === undefined) {
       if (sequence > 0 && this.#mayReplay) {
-        this.#startReplay('from-start');
-        this.#hold(batch);
+        this.#startReplay('from-start', batch);
         return;
       }
       this.#begin(sequence);
@@ -150,10 +151,8 @@ export class EventStream {
     if (sequence === next) this.#apply(batch);
     else if (sequence > next) {
       stats.gaps += 1;
-      if (this.#mayReplay) {
-        this.#startReplay('gap');
-        this.#hold(batch);
-      } else this.#giveUp(batch);
+      if (this.#mayReplay) this.#startReplay('gap', batch);
+      else this.#giveUp(batch);
     } else if (this.#isKnown(sequence, payload)) stats.duplicates += 1;
     else {
       this.#restarted();
@@ -205,38 +204,63 @@ export class EventStream {
 
   /** Passes on what was held back; another gap in it holds the rest back again. */
   #acceptHeld(): void {
+    for (const { sequence, payload } of this.#takeHeld()) this.message(sequence, payload);
+  }
+
+  #takeHeld(): readonly Batch[] {
     const held = this.#held;
     this.#held = [];
     this.#heldBytes = 0;
-    for (const batch of held) this.message(batch.sequence, batch.payload);
+    return held;
   }
 
-  #startReplay(asked: 'from-start' | 'gap'): void {
+  /** `first` is held back. */
+  #startReplay(asked: 'from-start' | 'gap', first?: Batch): void {
     const { clock, replaySlots, requestReplay } = this.#options;
     this.#fillsGap = asked === 'gap';
-    this.#replay = new Replay({
+    const replay = new Replay({
       clock,
       slots: replaySlots,
       request: () => requestReplay?.(Math.max(0, (this.#next ?? 0) - 1)),
       onFailed: () => this.#failReplay(),
     });
-    this.#replay.start();
+    this.#replay = replay;
+    if (first !== undefined) this.#hold(first);
+    // It is over if that was too much.
+    if (this.#replay === replay) replay.start();
   }
 
   /** The answer shows that the publisher has restarted: everything is requested again. */
   #restartReplay(replay: Replay): void {
     this.#restarted();
+    this.#beginAgain(replay);
+  }
+
+  /**
+   * What is held back may be of a publisher that has restarted since. If it is not, it is in the
+   * answer to this request.
+   */
+  #beginAgain(replay: Replay): void {
+    this.#takeHeld();
     replay.start();
   }
 
   #failReplay(): void {
-    this.#noReplayBefore = this.#options.clock.now() + REPLAY_COOL_DOWN_MS;
+    this.#coolDown();
     this.#giveUp(undefined);
+  }
+
+  #coolDown(): void {
+    this.#noReplayBefore = this.#options.clock.now() + REPLAY_COOL_DOWN_MS;
   }
 
   #endReplay(): void {
     this.#replay?.end();
     this.#replay = undefined;
+  }
+
+  #isOutOfOrder({ sequence, payload }: Batch): boolean {
+    return sequence < (this.#next ?? 0) && !this.#isKnown(sequence, payload);
   }
 
   #isKnown(sequence: number, payload: Uint8Array): boolean {
