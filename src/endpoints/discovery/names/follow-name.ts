@@ -10,6 +10,11 @@ const TTL_MS_DEFAULT = 10_000;
 /** The time to the next attempt doubles with each failure. */
 const RETRY_MS_MIN = 1000;
 const RETRY_MS_MAX = 30_000;
+/**
+ * An answer has so long to come before addresses that may not be kept any more are dropped: with many
+ * names, and no server that answers, it may come minutes later.
+ */
+const ANSWER_MS = 30_000;
 /** More addresses than a DNS answer over TCP has room for are not servers of one name. */
 const ADDRESSES_MAX = 1024;
 
@@ -40,6 +45,8 @@ export class NameFollower {
   #goodAt: Millis = 0;
   #failures = 0;
   #timer: Timer | undefined;
+  /** While an answer is awaited. */
+  #expiry: Timer | undefined;
   #stopped = false;
   /** Resolves when the first attempt has ended. */
   readonly asked: Promise<void>;
@@ -57,11 +64,13 @@ export class NameFollower {
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
+    this.#expiry?.cancel();
   }
 
   async #ask(): Promise<void> {
     const { name, resolve } = this.#options;
     let delay: Millis;
+    this.#expireWithoutAnswer();
     try {
       const { addresses, ttlMs = TTL_MS_DEFAULT } = await resolve(name);
       if (addresses.length === 0) throw new Error('the answer has no address');
@@ -76,7 +85,23 @@ export class NameFollower {
     this.#timer = this.#options.clock.setTimer(delay, () => void this.#ask());
   }
 
+  /** The addresses are not kept for longer because a failure takes long. */
+  #expireWithoutAnswer(): void {
+    if (this.#now === undefined || this.#now.addresses.length === 0) return;
+    const waitMs = Math.max(ANSWER_MS, this.#keptMs());
+    this.#expiry = this.#options.clock.setTimer(waitMs, () =>
+      this.#change({ addresses: [], error: this.#now?.error ?? 'there is no answer' }),
+    );
+  }
+
+  /** How long the last addresses may still be kept. */
+  #keptMs(): Millis {
+    const { clock, keepMs } = this.#options;
+    return this.#goodAt + keepMs - clock.now();
+  }
+
   #succeeded(answer: readonly string[]): void {
+    this.#expiry?.cancel();
     this.#failures = 0;
     this.#goodAt = this.#options.clock.now();
     const addresses = [...new Set(answer)].toSorted().slice(0, ADDRESSES_MAX);
@@ -85,11 +110,11 @@ export class NameFollower {
 
   /** Returns when to try again. */
   #failed(error: string): Millis {
-    const { clock, keepMs } = this.#options;
+    this.#expiry?.cancel();
     const retry = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(this.#failures, 10));
     this.#failures += 1;
     const known = this.#now?.addresses ?? [];
-    const keptMs = this.#goodAt + keepMs - clock.now();
+    const keptMs = this.#keptMs();
     this.#change({ addresses: keptMs > 0 ? known : [], error });
     return known.length > 0 && keptMs > 0 ? Math.min(retry, keptMs) : retry;
   }

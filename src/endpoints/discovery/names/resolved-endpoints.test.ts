@@ -11,7 +11,7 @@ const ERROR = new Error('queryA ETIMEOUT');
 function setUp() {
   const clock = new SimulatedClock();
   const pool = new EndpointPool();
-  const answers = new Map<string, ResolvedName | Error>();
+  const answers = new Map<string, ResolvedName | Error | 'never'>();
   const asked: { readonly name: string; readonly at: number }[] = [];
   const lines: string[] = [];
   const write = (level: string) => (fields: object, message: string) =>
@@ -24,6 +24,7 @@ function setUp() {
     resolve: (name) => {
       asked.push({ name, at: clock.now() });
       const answer = answers.get(name) ?? new Error(`queryA ENOTFOUND ${name}`);
+      if (answer === 'never') return Promise.withResolvers<never>().promise;
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     },
   });
@@ -178,5 +179,50 @@ describe('endpoints with host names', () => {
     await clock.run(1500);
     expect(inPool()).toEqual({ huge: '10.1.0.1:80', 'huge@10.1.0.2': '10.1.0.2:80' });
     endpoints.stop();
+  });
+
+  it.each([
+    ['first', ['p@10.0.0.2', 'p']],
+    ['last', ['p', 'p@10.0.0.2']],
+  ])(
+    '[V607] keep a listed id that a further address of another would have, listed %s',
+    async (_when, ids) => {
+      const { clock, endpoints, answer, list, inPool } = setUp();
+      answer('pods', ['10.0.0.1', '10.0.0.2']);
+      for (const id of ids) {
+        list(id === 'p' ? 'pods:80' : '10.0.0.9:80', id);
+        await clock.run(1);
+      }
+      const both = { p: '10.0.0.1:80', 'p@10.0.0.2': '10.0.0.9:80', 'p@10.0.0.2@': '10.0.0.2:80' };
+      expect(inPool()).toEqual(both);
+      endpoints.remove('p@10.0.0.2' as EndpointId);
+      expect(Object.values(inPool()).toSorted()).toEqual(['10.0.0.1:80', '10.0.0.2:80']);
+      endpoints.remove('p' as EndpointId);
+      expect(inPool()).toEqual({});
+    },
+  );
+
+  it('[V608] are not kept for longer because each attempt to resolve the name takes minutes', async () => {
+    const { clock, endpoints, answer, answers, list, inPool } = setUp();
+    answer('a', ['10.0.0.1']);
+    list('a:80');
+    await clock.run(5000);
+    answers.set('a', 'never');
+    await clock.run(KEEP_MS - 1);
+    expect(inPool()).toEqual({ 'a:80': '10.0.0.1:80' });
+    await clock.run(KEEP_MS);
+    expect(inPool()).toEqual({});
+    expect(endpoints.names()).toMatchObject([{ addresses: [], error: 'there is no answer' }]);
+    endpoints.stop();
+  });
+
+  it('[V609] keep the addresses of their name where only the port changes, also while no server answers', async () => {
+    const { clock, answer, answers, list, inPool } = setUp();
+    answer('a', ['10.0.0.1']);
+    list('a:80', 'x');
+    await clock.run(5000);
+    answers.set('a', ERROR);
+    list('a:81', 'x');
+    expect(inPool()).toEqual({ x: '10.0.0.1:81' });
   });
 });

@@ -45,6 +45,8 @@ export class ResolvedEndpoints {
   readonly #names = new Map<string, Followed>();
   /** The entry of each `address:port`: two endpoints with one address would be one server. */
   readonly #owners = new Map<string, Listed>();
+  /** The entries of further addresses, by their ids in the pool. */
+  readonly #further = new Map<EndpointId, Listed>();
   /** Endpoints of which some address belongs to another, so that a removal looks at few. */
   readonly #sharing = new Set<Listed>();
   readonly #log: NameLog;
@@ -63,7 +65,6 @@ export class ResolvedEndpoints {
       for (const [address, id] of known.ids) this.#put(known, id, address);
       return;
     }
-    if (known !== undefined) this.remove(spec.id);
     const { host, port } = splitHostPort(spec.address);
     const name = host.toLowerCase();
     const listed: Listed = {
@@ -74,9 +75,13 @@ export class ResolvedEndpoints {
       ownAddress: undefined,
       shared: new Set(),
     };
+    // Before the former entry goes, so that what is known of a name stays.
+    const followed = isAddress(host) ? undefined : this.#followed(name);
+    followed?.listed.add(listed);
+    if (known !== undefined) this.remove(spec.id);
     this.#listed.set(spec.id, listed);
-    if (isAddress(host)) this.#place(listed, [host]);
-    else this.#follow(listed);
+    this.#giveWay(spec.id);
+    this.#place(listed, followed === undefined ? [host] : (followed.follower.now?.addresses ?? []));
   }
 
   remove(id: EndpointId): void {
@@ -108,21 +113,18 @@ export class ResolvedEndpoints {
     this.#log.stop();
   }
 
-  #follow(listed: Listed): void {
-    const { name } = listed;
+  #followed(name: string): Followed {
     const known = this.#names.get(name);
-    if (known !== undefined) {
-      known.listed.add(listed);
-      this.#place(listed, known.follower.now?.addresses ?? []);
-      return;
-    }
-    const all = new Set([listed]);
+    if (known !== undefined) return known;
+    const listed = new Set<Listed>();
     const onChange = (now: FollowedName): void => {
       this.#log.changed(name);
-      for (const each of all) this.#place(each, now.addresses);
+      for (const each of listed) this.#place(each, now.addresses);
     };
     const follower = new NameFollower({ ...this.#options, name, onChange });
-    this.#names.set(name, { follower, listed: all });
+    const followed = { follower, listed };
+    this.#names.set(name, followed);
+    return followed;
   }
 
   /** Makes the endpoints in the pool those of these addresses. */
@@ -135,6 +137,7 @@ export class ResolvedEndpoints {
       listed.ids.delete(address);
       if (listed.ownAddress === address) listed.ownAddress = undefined;
       this.#owners.delete(address);
+      this.#further.delete(id);
       pool.remove(id);
       released = true;
     }
@@ -160,12 +163,32 @@ export class ResolvedEndpoints {
 
   #add(listed: Listed, address: string, host: string): void {
     if (this.#owners.has(address)) return;
-    const { id } = listed.spec;
-    const own = listed.ownAddress === undefined ? id : (`${id}@${host}` as EndpointId);
-    listed.ownAddress ??= address;
     this.#owners.set(address, listed);
-    listed.ids.set(address, own);
-    this.#put(listed, own, address);
+    if (listed.ownAddress === undefined) {
+      listed.ownAddress = address;
+      listed.ids.set(address, listed.spec.id);
+    } else listed.ids.set(address, this.#furtherId(listed, host));
+    this.#put(listed, listed.ids.get(address) ?? listed.spec.id, address);
+  }
+
+  /** An id for a further address, which no listed endpoint has. */
+  #furtherId(listed: Listed, host: string): EndpointId {
+    let id = `${listed.spec.id}@${host}` as EndpointId;
+    while (this.#listed.has(id)) id = `${id}@` as EndpointId;
+    this.#further.set(id, listed);
+    return id;
+  }
+
+  /** A further address that has the id of an endpoint that is listed now gets another one. */
+  #giveWay(id: EndpointId): void {
+    const listed = this.#further.get(id);
+    const [address] = [...(listed?.ids ?? [])].find(([, each]) => each === id) ?? [];
+    if (listed === undefined || address === undefined) return;
+    this.#further.delete(id);
+    this.#options.pool.remove(id);
+    const other = this.#furtherId(listed, splitHostPort(address).host);
+    listed.ids.set(address, other);
+    this.#put(listed, other, address);
   }
 
   #put({ spec: { labels }, name }: Listed, id: EndpointId, address: string): void {
