@@ -1,6 +1,12 @@
 import type { LatencyObjective } from '../../cost-model/capacity.ts';
 import { type Endpoint, type EndpointId, isFresh } from '../../framework/endpoint.ts';
-import { type RequestObserver, type Routed, tokensToCompute } from '../../framework/observer.ts';
+import {
+  type Outcome,
+  type RequestObserver,
+  type Routed,
+  tokensToCompute,
+  type Usage,
+} from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
@@ -11,7 +17,7 @@ import { MeasuredCapacity } from './measured-capacity.ts';
 import { enginesOf, ServerFigures } from './server-figures.ts';
 import { serverQueues } from './server-queues.ts';
 import { replicasOf, stageHeadroom, waitingShare } from './stage-headroom.ts';
-import { StageMix } from './stage-mix.ts';
+import { type MixedRequest, StageMix } from './stage-mix.ts';
 import { type StageEndpoints, Stages } from './stages.ts';
 
 export interface HeadroomOptions extends CountedArrivalsOptions {
@@ -52,7 +58,7 @@ export class Headroom implements JournalSubscriber {
   readonly #servers: ServerFigures;
   readonly #saturatedS = new Map<HeadroomStage, number>();
   /** There is none for `prefill`: the ends of what its servers compute are not seen. */
-  readonly #measured = { all: new MeasuredCapacity(), decode: new MeasuredCapacity() };
+  readonly #measured: Readonly<Record<'all' | 'decode', MeasuredCapacity>>;
 
   /** Observes the requests of the pickers that share with this one. */
   readonly elsewhereObserver: RequestObserver = {
@@ -61,7 +67,9 @@ export class Headroom implements JournalSubscriber {
       // How long its answer will be is not known before the first decision here.
       if (this.#servers.areKnown) this.onRouted(routed);
     },
-    onDone: () => this.onDone(),
+    onDone: (routed, at, outcome, usage) => {
+      if (this.#servers.areKnown) this.onDone(routed, at, outcome, usage);
+    },
   };
 
   constructor(options: HeadroomOptions) {
@@ -70,6 +78,9 @@ export class Headroom implements JournalSubscriber {
     this.#servers = new ServerFigures({ objective: this.#objective, limitOf });
     this.#arrivals = new CountedArrivals(options);
     this.#stages = new Stages(options.plan);
+    const measured = (): MeasuredCapacity =>
+      new MeasuredCapacity((answering, mix) => this.#servers.perSecond(answering, mix, 1));
+    this.#measured = { all: measured(), decode: measured() };
   }
 
   /** Counts arrivals second by second, until it is stopped. */
@@ -87,23 +98,33 @@ export class Headroom implements JournalSubscriber {
   }
 
   onRouted(routed: Routed): void {
-    const { request, endpoint, prefill, at } = routed;
+    const { prefill, at } = routed;
+    const request = this.#mixed(routed);
+    this.#all.add(request, at);
+    if (prefill !== undefined) {
+      this.#stages.sawPrefill();
+      this.#mixes.prefill.add({ ...request, outputTokens: 0 }, at);
+    }
+    this.#mixes.decode.add(decodePart(request, routed), at);
+    this.#measured.all.sent();
+    this.#measured.decode.sent();
+  }
+
+  onDone(routed: Routed, _at: Millis, outcome: Outcome, usage: Usage | undefined): void {
+    const request = this.#mixed(routed);
+    const isAnswered = outcome === 'completed' && usage !== undefined;
+    this.#measured.all.ended(request, isAnswered);
+    this.#measured.decode.ended(decodePart(request, routed), isAnswered);
+  }
+
+  /** The same at the pick and at the end, so that what arrives compares with what is served. */
+  #mixed(routed: Routed): MixedRequest {
+    const { request, endpoint, prefill } = routed;
     const { promptTokens } = request;
     const uncachedTokens = tokensToCompute(routed);
     const outputTokens = this.#servers.expectedOutputTokens(request);
-    const inTime = this.#servers.isInTime(prefill ?? endpoint, { promptTokens, uncachedTokens });
-    this.#all.add({ promptTokens, uncachedTokens, outputTokens }, inTime, at);
-    if (prefill !== undefined) {
-      this.#stages.sawPrefill();
-      this.#mixes.prefill.add({ promptTokens, uncachedTokens, outputTokens: 0 }, inTime, at);
-    }
-    const computed = prefill === undefined ? uncachedTokens : 0;
-    this.#mixes.decode.add({ promptTokens, uncachedTokens: computed, outputTokens }, inTime, at);
-  }
-
-  onDone(): void {
-    this.#measured.all.ended();
-    this.#measured.decode.ended();
+    const isInTime = this.#servers.isInTime(prefill ?? endpoint, { promptTokens, uncachedTokens });
+    return { promptTokens, uncachedTokens, outputTokens, isInTime };
   }
 
   /** The state at this moment. */
@@ -141,7 +162,7 @@ export class Headroom implements JournalSubscriber {
       this.#saturatedS.set(stage, isSaturated ? (this.#saturatedS.get(stage) ?? 0) + 1 : 0);
       const { running, counted } = serverQueues(answering, this.#servers.loads);
       if (counted > 0)
-        this.#measuredOf(stage)?.look({ at, isSaturated, modelled, running, counted });
+        this.#measuredOf(stage)?.look({ at, isSaturated, answering, running, counted });
     }
   }
 
@@ -225,4 +246,9 @@ function answeringOf(open: readonly Endpoint[], at: Millis): readonly Endpoint[]
   const fresh = open.filter((one) => isFresh(one, at));
   // Where no sample is fresh, nothing says which of them answer.
   return fresh.length > 0 ? fresh : open;
+}
+
+/** What is left of a request for the server that answers, where its prompt is computed elsewhere. */
+function decodePart(request: MixedRequest, { prefill }: Routed): MixedRequest {
+  return prefill === undefined ? request : { ...request, uncachedTokens: 0 };
 }

@@ -1,56 +1,145 @@
 import { describe, expect, it } from 'vitest';
-import { makeRequest } from '../../../test/makers.ts';
+import { makePool, makeRequest } from '../../../test/makers.ts';
 import { headroomBed } from '../../../test/support/headroom-bed.ts';
+import type { RequestMix } from '../../cost-model/capacity.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import type { StageHeadroom } from './headroom-report.ts';
 import { MeasuredCapacity, type SecondOfStage } from './measured-capacity.ts';
+import type { MixedRequest } from './stage-mix.ts';
 
-const BUSY: SecondOfStage = { at: 0, isSaturated: true, modelled: 10, running: 12, counted: 1 };
+const CHAT = { promptTokens: 400, uncachedTokens: 400, outputTokens: 150, isInTime: true };
+const LONG = { ...CHAT, promptTokens: 6000, uncachedTokens: 6000, outputTokens: 50 };
+const BUSY: SecondOfStage = {
+  at: 0,
+  isSaturated: true,
+  answering: makePool(Array.from({ length: 4 }, () => ({}))),
+  running: 12,
+  counted: 1,
+};
+
+interface Bed {
+  readonly capacity: MeasuredCapacity;
+  /** Chats per second of each server, as the model has them now. A long prompt is three chats. */
+  readonly model: { chatsPerSecond: number };
+}
+
+interface Served {
+  readonly seconds: number;
+  readonly perSecond: number;
+  readonly request?: MixedRequest;
+  readonly isAnswered?: boolean;
+}
 
 describe('what a stage has shown of its capacity', () => {
+  const modelledBy = ({ chatsPerSecond }: Bed['model'], servers: number, mix: RequestMix): number =>
+    (servers * chatsPerSecond) / (1 + (2 * (mix.promptTokens - 400)) / 5600);
+  const bed = (): Bed => {
+    const model = { chatsPerSecond: 2.5 };
+    const capacity = new MeasuredCapacity((servers, mix) => modelledBy(model, servers.length, mix));
+    return { capacity, model };
+  };
   const pass = (
-    capacity: MeasuredCapacity,
-    { seconds, perSecond }: { readonly seconds: number; readonly perSecond: number },
+    { capacity }: Bed,
+    { seconds, perSecond, request = CHAT, isAnswered = true }: Served,
     fields: Partial<SecondOfStage> = {},
   ): number => {
     for (let second = 0; second < seconds; second++) {
-      for (let n = 0; n < perSecond; n++) capacity.ended();
+      for (let n = 0; n < perSecond; n++) {
+        capacity.sent();
+        capacity.ended(request, isAnswered);
+      }
       capacity.look({ ...BUSY, ...fields });
     }
     return capacity.shareAt(fields.at ?? 0);
   };
+  /** The capacity of so many servers in requests of such a size. */
+  const perSecondOf = ({ capacity, model }: Bed, servers: number, of: MixedRequest): number => {
+    const mix = { ...of, uncachedSquares: of.uncachedTokens ** 2, inTime: { ...of, share: 1 } };
+    return capacity.shareAt(0) * modelledBy(model, servers, mix);
+  };
 
   it('[O442] is what ends in a second while it is saturated, over what the model says', () => {
-    const capacity = new MeasuredCapacity();
-    // The first second has what ended before, too.
-    expect(pass(capacity, { seconds: 15, perSecond: 2 })).toBe(1);
-    expect(pass(capacity, { seconds: 1, perSecond: 2 })).toBe(0.2);
-    expect(pass(capacity, { seconds: 200, perSecond: 3 })).toBeCloseTo(0.3, 2);
-    expect(pass(new MeasuredCapacity(), { seconds: 60, perSecond: 30 })).toBe(1);
+    const slow = bed();
+    // The first second has what ended before, too, and the next six are the first round.
+    expect(pass(slow, { seconds: 1 + 6 + 14, perSecond: 2 })).toBe(1);
+    expect(pass(slow, { seconds: 1, perSecond: 2 })).toBe(0.2);
+    expect(pass(slow, { seconds: 200, perSecond: 3 })).toBeCloseTo(0.3, 2);
   });
 
   it('[O442] is not taken before twice as many requests have ended as run at a time', () => {
-    expect(pass(new MeasuredCapacity(), { seconds: 60, perSecond: 1 }, { running: 30 })).toBe(1);
-    expect(pass(new MeasuredCapacity(), { seconds: 61, perSecond: 1 }, { running: 30 })).toBe(0.1);
+    expect(pass(bed(), { seconds: 90, perSecond: 1 }, { running: 30 })).toBe(1);
+    expect(pass(bed(), { seconds: 91, perSecond: 1 }, { running: 30 })).toBe(0.1);
   });
 
   it('[O442] counts the requests of pickers that do not share by their part in the samples', () => {
     const half = { counted: 0.5 };
-    expect(pass(new MeasuredCapacity(), { seconds: 16, perSecond: 1 }, half)).toBeCloseTo(0.2, 9);
+    expect(pass(bed(), { seconds: 22, perSecond: 1 }, half)).toBeCloseTo(0.2, 9);
   });
 
   it('[O442] rises where more is served without saturation, and is half forgotten after an hour', () => {
-    const capacity = new MeasuredCapacity();
-    pass(capacity, { seconds: 40, perSecond: 1 });
-    expect(capacity.shareAt(0)).toBeCloseTo(0.1, 1);
-    expect(capacity.shareAt(3_600_000)).toBeCloseTo(Math.sqrt(capacity.shareAt(0)), 9);
+    const slow = bed();
+    pass(slow, { seconds: 60, perSecond: 1 });
+    expect(slow.capacity.shareAt(0)).toBeCloseTo(0.1, 1);
+    const before = slow.capacity.shareAt(0);
+    expect(slow.capacity.shareAt(3_600_000)).toBeCloseTo(Math.sqrt(before), 9);
     const idle = { isSaturated: false };
-    const before = capacity.shareAt(0);
-    expect(pass(capacity, { seconds: 40, perSecond: 0 }, idle)).toBe(before);
-    expect(pass(new MeasuredCapacity(), { seconds: 40, perSecond: 1 }, idle)).toBe(1);
-    expect(pass(capacity, { seconds: 300, perSecond: 5 }, idle)).toBeGreaterThan(0.45);
+    expect(pass(slow, { seconds: 40, perSecond: 0 }, idle)).toBe(before);
+    expect(pass(bed(), { seconds: 40, perSecond: 1 }, idle)).toBe(1);
+    expect(pass(slow, { seconds: 300, perSecond: 5 }, idle)).toBeGreaterThan(0.45);
+  });
+
+  it('[Q397] stays what it was in requests per second when the model becomes another', () => {
+    const each = bed();
+    pass(each, { seconds: 60, perSecond: 9 });
+    expect(perSecondOf(each, 4, CHAT)).toBeCloseTo(9, 9);
+    for (const chatsPerSecond of [1.2, 5]) {
+      each.model.chatsPerSecond = chatsPerSecond;
+      expect(perSecondOf(each, 4, CHAT)).toBeCloseTo(9, 9);
+    }
+  });
+
+  it('[Q397] is as many long prompts or chats, and of as many servers, as the model compares them', () => {
+    const each = bed();
+    pass(each, { seconds: 90, perSecond: 3, request: LONG });
+    each.model.chatsPerSecond = 1;
+    expect(perSecondOf(each, 4, LONG)).toBeCloseTo(3, 9);
+    expect(perSecondOf(each, 4, CHAT)).toBeCloseTo(9, 9);
+    expect(perSecondOf(each, 12, CHAT)).toBeCloseTo(27, 9);
+  });
+
+  it('[Q397] counts nothing that ended before the pool grew', () => {
+    const each = bed();
+    pass(each, { seconds: 60, perSecond: 9 });
+    const answering = makePool(Array.from({ length: 12 }, () => ({})));
+    pass(each, { seconds: 2, perSecond: 9 }, { answering });
+    expect(perSecondOf(each, 12, CHAT)).toBeCloseTo(27, 9);
+    pass(each, { seconds: 60, perSecond: 26 }, { answering });
+    expect(perSecondOf(each, 12, CHAT)).toBeCloseTo(26, 9);
+  });
+
+  it('[Q398] is more than the model says where answers are whole, and half of that is forgotten after two minutes', () => {
+    const fast = bed();
+    expect(pass(fast, { seconds: 60, perSecond: 30 })).toBeCloseTo(3, 9);
+    expect(fast.capacity.shareAt(120_000)).toBeCloseTo(Math.sqrt(3), 9);
+    // Requests that were refused or given up are no work.
+    expect(pass(bed(), { seconds: 60, perSecond: 30, isAnswered: false })).toBe(1);
+  });
+
+  it('[Q398] is no less than what is served without saturation, and no limit when the model rises', () => {
+    const calm = { isSaturated: false };
+    const each = bed();
+    expect(pass(each, { seconds: 60, perSecond: 12 }, calm)).toBeCloseTo(1.2, 9);
+    each.model.chatsPerSecond = 5;
+    expect(each.capacity.shareAt(0)).toBe(1);
+    // What was sent before is worked off: the servers did not do all of that now.
+    const drained = bed();
+    for (let second = 0; second < 60; second++) {
+      for (let n = 0; n < 30; n++) drained.capacity.ended(CHAT, true);
+      drained.capacity.look({ ...BUSY, ...calm });
+    }
+    expect(drained.capacity.shareAt(0)).toBe(1);
   });
 });
 

@@ -19,7 +19,7 @@ export interface StageState {
   readonly isRefusing: boolean;
   /** Whether it has been above 1 for longer than by chance. */
   readonly isSaturated: boolean;
-  /** The part of the modelled capacity that the servers have shown, above 0 and at most 1. */
+  /** What the servers have shown over the modelled capacity, above 0. */
   readonly shownShare: number;
   /** Undefined before the first request. */
   readonly mix: RequestMix | undefined;

@@ -4,6 +4,13 @@ import type { Millis } from '../../framework/runtime.ts';
 /** After this time a request counts for 1/e. */
 const MEMORY_MS = 60_000;
 
+/** One request of a mix. */
+export interface MixedRequest
+  extends Pick<RequestMix, 'promptTokens' | 'uncachedTokens' | 'outputTokens'> {
+  /** Whether an idle endpoint answers it in time. */
+  readonly isInTime: boolean;
+}
+
 /** The mean of the requests that a stage was sent, the recent ones foremost. */
 export class StageMix {
   #requests = 0;
@@ -22,26 +29,31 @@ export class StageMix {
     return this.#requests * fading(this.#asOf, at);
   }
 
-  add(
-    {
-      promptTokens,
-      uncachedTokens,
-      outputTokens,
-    }: Pick<RequestMix, 'promptTokens' | 'uncachedTokens' | 'outputTokens'>,
-    isInTime: boolean,
-    at: Millis,
-  ): void {
-    const kept = fading(this.#asOf, at);
+  add(request: MixedRequest, at: Millis): void {
+    const { promptTokens, uncachedTokens, outputTokens, isInTime } = request;
+    this.keep(fading(this.#asOf, at));
     this.#asOf = Math.max(at, this.#asOf);
-    this.#requests = this.#requests * kept + 1;
-    this.#promptTokens = this.#promptTokens * kept + promptTokens;
-    this.#uncachedTokens = this.#uncachedTokens * kept + uncachedTokens;
-    this.#uncachedSquares = this.#uncachedSquares * kept + uncachedTokens ** 2;
-    this.#outputTokens = this.#outputTokens * kept + outputTokens;
-    const counts = isInTime ? 1 : 0;
-    this.#inTime = this.#inTime * kept + counts;
-    this.#inTimePromptTokens = this.#inTimePromptTokens * kept + counts * promptTokens;
-    this.#inTimeUncachedTokens = this.#inTimeUncachedTokens * kept + counts * uncachedTokens;
+    this.#requests += 1;
+    this.#promptTokens += promptTokens;
+    this.#uncachedTokens += uncachedTokens;
+    this.#uncachedSquares += uncachedTokens ** 2;
+    this.#outputTokens += outputTokens;
+    if (!isInTime) return;
+    this.#inTime += 1;
+    this.#inTimePromptTokens += promptTokens;
+    this.#inTimeUncachedTokens += uncachedTokens;
+  }
+
+  /** All that was added counts for this part of what it did. */
+  keep(part: number): void {
+    this.#requests *= part;
+    this.#promptTokens *= part;
+    this.#uncachedTokens *= part;
+    this.#uncachedSquares *= part;
+    this.#outputTokens *= part;
+    this.#inTime *= part;
+    this.#inTimePromptTokens *= part;
+    this.#inTimeUncachedTokens *= part;
   }
 
   /** Undefined before the first request. */
