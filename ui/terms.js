@@ -48,8 +48,8 @@ const NAMES = {
 const CREDIT = 'paidMs';
 const SUM = 'costMs';
 /** A difference below this part of the whole explains nothing. */
-const TOLD_SHARE = 0.1;
-const TOLD_MAX = 2;
+const SHOWN_SHARE = 0.1;
+const SHOWN_MAX = 2;
 
 /**
  * The terms of scorers that explain themselves, else the weighted scores; without those that are 0
@@ -101,14 +101,14 @@ export function reasonsOf(terms) {
     .filter(({ isPart }) => isPart)
     .map((term) => ({ ...term, gain: gainOf(term) }));
   const whole = parts.reduce((sum, { gain }) => sum + Math.abs(gain), 0);
-  const told = parts
+  const shown = parts
     .filter(
-      ({ gain, unit }) => Math.abs(gain) > TOLD_SHARE * whole && !(unit === 'ms' && isTie(gain)),
+      ({ gain, unit }) => Math.abs(gain) > SHOWN_SHARE * whole && !(unit === 'ms' && isTie(gain)),
     )
     .sort((a, b) => Math.abs(b.gain) - Math.abs(a.gain))
-    .slice(0, TOLD_MAX);
-  const credit = told.find(({ isCredit }) => isCredit);
-  const times = told.filter(({ isCredit, unit }) => unit === 'ms' && !isCredit);
+    .slice(0, SHOWN_MAX);
+  const credit = shown.find(({ isCredit }) => isCredit);
+  const times = shown.filter(({ isCredit, unit }) => unit === 'ms' && !isCredit);
   return [
     ...(cached === undefined ? [] : [cacheText(cached)]),
     ...(old === undefined
@@ -125,11 +125,11 @@ export function reasonsOf(terms) {
     ...(credit === undefined ? [] : [creditText(credit)]),
     ...sentence(
       'It is ahead by',
-      told.filter(({ gain, unit }) => unit === '' && gain > 0),
+      shown.filter(({ gain, unit }) => unit === '' && gain > 0),
     ),
     ...sentence(
       'It is behind by',
-      told.filter(({ gain, unit }) => unit === '' && gain < 0),
+      shown.filter(({ gain, unit }) => unit === '' && gain < 0),
     ),
   ].join(' ');
 }
@@ -154,11 +154,11 @@ function cacheText({ picked, runnerUp = 0 }) {
 
 /**
  * @param {string} start
- * @param {readonly (Term & { gain: number })[]} told
+ * @param {readonly (Term & { gain: number })[]} shown
  */
-function sentence(start, told) {
-  if (told.length === 0) return [];
-  const parts = told.map(({ name, gain, unit }) =>
+function sentence(start, shown) {
+  if (shown.length === 0) return [];
+  const parts = shown.map(({ name, gain, unit }) =>
     unit === 'ms'
       ? `${duration(Math.abs(gain))} of ${name}`
       : `${name} (${Math.abs(gain).toFixed(3)})`,

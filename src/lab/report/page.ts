@@ -100,7 +100,7 @@ table { overflow-wrap: normal; border-collapse: collapse; font-variant-numeric: 
 th, td { text-align: right; padding: .4rem; border-bottom: 1px solid var(--line); white-space: nowrap; font-weight: 400; }
 thead th { color: var(--faint); font-size: .85rem; vertical-align: bottom; white-space: normal; min-width: 4.2rem; line-height: 1.3; }
 thead th:first-child, tbody th:first-child { text-align: left; } tbody th { font-weight: 600; } tbody th.long { white-space: normal; overflow-wrap: anywhere; min-width: 16rem; }
-.told th:nth-child(2), .told td:nth-child(2) { text-align: left; white-space: normal; min-width: 10rem; } .told thead th:nth-child(2) { overflow-wrap: anywhere; }
+.worded th:nth-child(2), .worded td:nth-child(2) { text-align: left; white-space: normal; min-width: 10rem; } .worded thead th:nth-child(2) { overflow-wrap: anywhere; }
 .plan th:nth-child(3), .plan td:nth-child(3) { text-align: left; } code { white-space: nowrap; font: inherit; }
 small { color: var(--faint); }
 .legend { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; list-style: none; padding: 0; margin: 1.6rem 0 .6rem; }
@@ -118,5 +118,5 @@ svg { display: block; width: 100%; height: auto; }
 @page { size: landscape; margin: 12mm; }
 @media print { :root { color-scheme: light; font-size: 12px; } body { max-width: none; padding: 0; font-size: 1rem; } h2 { break-after: avoid; } tr, figure { break-inside: avoid; }
   .scroll { overflow: visible; background: none; } table { font-size: clamp(7.5px, 1.05vw, 12px); } thead th { min-width: 0; font-size: 1em; } th, td { padding: 3px; }
-  .told th:nth-child(2), .told td:nth-child(2) { min-width: 7em; } section { grid-template-columns: 1fr 1fr; } }
+  .worded th:nth-child(2), .worded td:nth-child(2) { min-width: 7em; } section { grid-template-columns: 1fr 1fr; } }
 `;

@@ -63,7 +63,7 @@ export function reportPage(input: ReportInput): string {
     `<p class="verdict">${escaped(verdict.headline)}</p>
 ${verdict.cautions.map((caution) => `<p class="caution"><b>Caution.</b> ${withFlags(escaped(caution))}</p>`).join('\n')}
 ${factBox(facts)}
-<div class="scroll${reports.length > 1 ? ' told' : ''}">${htmlTable(verdictRows(reports, verdict, rowKind))}</div>
+<div class="scroll${reports.length > 1 ? ' worded' : ''}">${htmlTable(verdictRows(reports, verdict, rowKind))}</div>
 <p>${escaped(`${reports.length > 1 ? COMPARED_LEGEND : ''}${TABLE_LEGEND}`)}${(reports[0]?.seeds ?? 1) >= DRAWS_MIN ? ` ${escaped(INTERVAL_LEGEND)}` : ''}</p>
 ${notes.map((note) => `<p>${escaped(note)}</p>`).join('\n')}
 ${legend(drawn)}
@@ -147,7 +147,7 @@ function capacitySection({ plan, curves, costUnit }: Capacity): string {
   const hasLimits = plan.rows.some(({ limitPerSecond }) => limitPerSecond.mean > 0);
   return `<h2>Capacity</h2>
 <p>The objective: ${(100 * share).toFixed(0)} % of answers with the first token within ${ttftMs.toLocaleString('en')} ms and ${tpotMs.toLocaleString('en')} ms per further token. The limit is the highest load that meets it. Costs are in ${escaped(costUnit)}, for the tokens of good answers at the limit. A row is called cheapest only if no other row is as cheap within the noise.</p>
-<div class="scroll told plan">${htmlTable([PLAN_HEAD, ...rows])}</div>
+<div class="scroll worded plan">${htmlTable([PLAN_HEAD, ...rows])}</div>
 <section>
 ${figure('Good answers against load', 'The share of good answers if requests come faster. The dotted line is the objective: the load where a curve falls below it is the limit.', goodputCurves(curves, share))}
 ${hasLimits ? planFigures(plan, names) : ''}

@@ -4,22 +4,18 @@ import {
   ENGINE_COUNT_MAX,
   type LoraState,
 } from '../../../framework/endpoint-attributes.ts';
+import { cacheReader } from './cache-reader.ts';
 import type { EngineMapping } from './engine-metrics.ts';
 import { isWithin, LoadMetric } from './load-metric.ts';
-import type { Labels } from './prometheus-labels.ts';
+import { loraReader } from './lora-reader.ts';
 import {
+  type FinderOf,
   OPTIONAL_EVERY_PAGES,
-  type Sample,
   type ScanWork,
   SeriesFinder,
 } from './prometheus-scan.ts';
 import { type PageReading, type PageRefusal, sameValues } from './reading.ts';
 import { ENGINE_LABELS, parseSpec } from './series-spec.ts';
-
-/** Longer lists of adapters are cut: a server holds some tens, and memory must stay bounded. */
-const ADAPTERS_MAX = 1024;
-/** A longer name is left out: requests give such names as their model. */
-const ADAPTER_NAME_MAX = 256;
 
 /** Far more than wait at any server; one that reports more is faulty. */
 const WAITING_MAX = 1_000_000;
@@ -27,8 +23,6 @@ const WAITING_MAX = 1_000_000;
 const RUNNING_MAX = 1e12;
 /** Engines that count pages in several places report a little above 1, which counts as 1. */
 const KV_USAGE_MAX = 1.5;
-/** Far more tokens in a block, blocks in a cache, and adapters at once than any engine has. */
-const CONFIG_COUNT_MAX = 1e9;
 /** Seconds since the epoch, in the year 5138. */
 const STARTED_AT_MAX_S = 1e11;
 
@@ -131,90 +125,8 @@ function withoutMark(page: Buffer): Buffer {
   return page.subarray(0, length).equals(BYTE_ORDER_MARK) ? page.subarray(length) : page;
 }
 
-type FinderOf = (spec: string, everyPages?: number) => SeriesFinder;
-
 function add(a: number, b: number): number {
   return a + b;
-}
-
-/**
- * Each change of adapters adds a series whose value is its time; the largest value is now. A page
- * with whole seconds, such as that of llm-d's simulator, does not say which of those of the last
- * second is now: then each adapter of that second counts.
- */
-function loraReader(
-  { lora }: EngineMapping,
-  finderOf: FinderOf,
-): (page: Buffer) => LoraState | undefined {
-  if (lora === undefined) return () => undefined;
-  const finder = finderOf(lora, OPTIONAL_EVERY_PAGES);
-  let latest: Sample | undefined;
-  let state: LoraState | undefined;
-  return (page) => {
-    const now = finder.largest(page);
-    const alone = now.length === 1 ? now[0] : undefined;
-    if (alone !== undefined && alone === latest) return state;
-    latest = alone;
-    const next = joinedLora(now.map(({ labels }) => loraState(labels)));
-    // A new time without other adapters is no change.
-    if (next === undefined || state === undefined || !sameLora(next, state)) state = next;
-    return state;
-  };
-}
-
-function joinedLora(states: readonly LoraState[]): LoraState | undefined {
-  const [first] = states;
-  if (first === undefined || states.length === 1) return first;
-  return {
-    running: new Set(states.flatMap(({ running }) => [...running])),
-    waiting: new Set(states.flatMap(({ waiting }) => [...waiting])),
-    max: Math.max(...states.map(({ max }) => max)),
-  };
-}
-
-function loraState(labels: Labels): LoraState {
-  const max = Number(labels.get('max_lora'));
-  return {
-    running: adapters(labels.get('running_lora_adapters')),
-    waiting: adapters(labels.get('waiting_lora_adapters')),
-    max: isCount(max) ? max : 0,
-  };
-}
-
-function adapters(list: string | undefined): ReadonlySet<string> {
-  const names = (list ?? '').split(',', ADAPTERS_MAX).map((name) => name.trim());
-  return new Set(names.filter((name) => name !== '' && name.length <= ADAPTER_NAME_MAX));
-}
-
-function sameLora(a: LoraState, b: LoraState): boolean {
-  return a.max === b.max && sameSet(a.running, b.running) && sameSet(a.waiting, b.waiting);
-}
-
-function sameSet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
-  return a.size === b.size && [...a].every((each) => b.has(each));
-}
-
-function cacheReader(
-  mapping: EngineMapping,
-  finderOf: FinderOf,
-): (page: Buffer) => CacheConfig | undefined {
-  const sizes = cacheSizesReader(mapping, finderOf);
-  let config: CacheConfig | undefined;
-  return (page) => {
-    const { blockTokens, blocks, matchTokens, keepsPrefixes } = sizes(page);
-    const unit = isCount(matchTokens) ? matchTokens : undefined;
-    if (!isCount(blockTokens) || !isCount(blocks)) config = undefined;
-    else if (
-      config?.blockTokens !== blockTokens ||
-      config.blocks !== blocks ||
-      config.matchTokens !== unit ||
-      config.keepsPrefixes !== keepsPrefixes
-    ) {
-      const match = unit !== undefined && { matchTokens: unit };
-      config = { blockTokens, blocks, ...match, ...(keepsPrefixes === false && { keepsPrefixes }) };
-    }
-    return config;
-  };
 }
 
 function customReader(
@@ -237,50 +149,4 @@ function customReader(
     if (!sameValues(read, last)) last = read;
     return last;
   };
-}
-
-type CacheSizes = Partial<CacheConfig>;
-
-/** vLLM says `None` where prefixes are found in whole blocks. */
-const MATCH_TOKENS_LABEL = 'prefix_match_unit';
-/** vLLM says `False` where it was started without prefix caching. */
-const KEEPS_PREFIXES_LABEL = 'enable_prefix_caching';
-
-function cacheSizesReader(
-  mapping: EngineMapping,
-  finderOf: FinderOf,
-): (page: Buffer) => CacheSizes {
-  const { cacheInfo = [], blockTokens = [], blocks = [] } = mapping;
-  const { blockTokensLabel = 'block_size', blocksLabel = 'num_gpu_blocks' } = mapping;
-  const finders = (specs: readonly string[]): readonly SeriesFinder[] =>
-    specs.map((spec) => finderOf(spec, OPTIONAL_EVERY_PAGES));
-  const infos = finders(cacheInfo);
-  const size = new LoadMetric(finders(blockTokens), Math.max, CONFIG_COUNT_MAX);
-  const count = new LoadMetric(finders(blocks), Math.max, CONFIG_COUNT_MAX);
-  return (page) => {
-    const labels = firstOf(infos, page)?.labels;
-    return {
-      blockTokens: size.read(page) ?? Number(labels?.get(blockTokensLabel)),
-      blocks: count.read(page) ?? Number(labels?.get(blocksLabel)),
-      matchTokens: Number(labels?.get(MATCH_TOKENS_LABEL)),
-      ...(labels?.get(KEEPS_PREFIXES_LABEL) === 'False' && { keepsPrefixes: false }),
-    };
-  };
-}
-
-/** The first sample of the first finder that finds one: those after it do not search the page. */
-function firstOf(
-  finders: readonly Pick<SeriesFinder, 'first'>[],
-  page: Buffer,
-): Sample | undefined {
-  for (const finder of finders) {
-    const found = finder.first(page);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-/** Engines report `None`, zero or infinity before they know the value. */
-function isCount(value: number | undefined): value is number {
-  return Number.isInteger(value) && isWithin(value, CONFIG_COUNT_MAX) && value > 0;
 }

@@ -271,3 +271,6 @@ export class SeriesFinder {
     return { labels: parsed.labels, value: numberAt(page, parsed.end, end) ?? Number.NaN };
   }
 }
+
+/** Makes the finder of the series that a specification names. */
+export type FinderOf = (spec: string, everyPages?: number) => SeriesFinder;
