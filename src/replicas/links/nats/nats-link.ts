@@ -5,45 +5,23 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { messageOf } from '../../../framework/error.ts';
 import { MESSAGE_BYTES_MAX } from '../../messages/message.ts';
 import type { LinkEvents, OpenReplicaLink, ReplicaLink } from '../link.ts';
-import { BoundedTransport, type TransportOptions } from './bounded-transport.ts';
+import { BoundedTransport } from './bounded-transport.ts';
+import { connectionOptions, type NatsServers } from './connection-options.ts';
 import { keepSubscribed } from './keep-subscribed.ts';
 import { RedialPace } from './redial-pace.ts';
 import { Seal } from './seal.ts';
 
-export interface NatsLinkOptions {
-  /** `nats://host:port` or `tls://host:port`; several of one cluster, separated by commas. */
-  readonly servers: string;
+export interface NatsLinkOptions extends NatsServers {
   /** The replicas of a pool have the same, and those of other pools another. */
   readonly subject: string;
   /** Reads a file of NATS credentials. */
   readonly credentials?: (() => Uint8Array) | undefined;
-  readonly tls?: NatsTls | undefined;
   /** All replicas have it: only messages that are marked with it are taken. */
   readonly key?: Uint8Array | undefined;
 }
 
-/** Each is read for each connection, so that a file that was replaced counts from the next one. */
-export interface NatsTls {
-  /** Each throws an Error for a file that cannot be read. */
-  readonly ca?: (() => Uint8Array) | undefined;
-  readonly cert?: (() => Uint8Array) | undefined;
-  readonly key?: (() => Uint8Array) | undefined;
-}
-
-/** A server that has not answered by then is given up, and tried again. */
-const CONNECT_MS = 10_000;
 /** What has been sent has left by then, or the server does not read it. */
 const FLUSH_MS = 1000;
-/**
- * By chance before each try to connect: replicas that have lost a server do not come back at once.
- */
-const RECONNECT_JITTER_MS = 500;
-/**
- * A connection that falls silent is found within seven of these. One over which an answer takes
- * less than six is kept: a slow line would else be given up again and again.
- */
-const PING_MS = 1000;
-const PINGS_OPEN_MAX = 6;
 /**
  * What NATS has not confirmed: it is asked beyond the first, and beyond the second nothing more is
  * sent.
@@ -164,7 +142,12 @@ class NatsLink implements ReplicaLink {
     setTransportFactory({ factory: () => new BoundedTransport(), dnsResolveFn: addressesOf });
     const { credentials } = this.#options;
     const options = {
-      ...this.#connectionOptions(),
+      ...connectionOptions(this.#options, {
+        id: this.#id,
+        pace: this.#pace,
+        onTooLarge: (bytes) => this.#events.onForged(bytes),
+        onBadServer: (reason) => this.#lost(`the NATS server is left: ${reason}`),
+      }),
       ...(credentials && { authenticator: credsAuthenticator(credentials) }),
     };
     return await NatsConnectionImpl.connect(options).catch((error: unknown) => {
@@ -191,29 +174,6 @@ class NatsLink implements ReplicaLink {
       }
     }
     return messageOf((await connection.closed()) ?? new Error('the client of NATS has closed it'));
-  }
-
-  #connectionOptions(): TransportOptions {
-    const { servers, tls } = this.#options;
-    return {
-      servers: servers.split(',').map((each) => each.trim()),
-      name: `pointsman ${this.#id}`,
-      noEcho: true,
-      timeout: CONNECT_MS,
-      maxReconnectAttempts: -1,
-      ignoreAuthErrorAbort: true,
-      // The client's own times are for each server: one that names many others would have all tried
-      // at once.
-      reconnectDelayHandler: () => Math.random() * RECONNECT_JITTER_MS,
-      reconnectToServer: ([server]) =>
-        server === undefined ? null : { server, delay: this.#pace.nextIn(performance.now()) },
-      pingInterval: PING_MS,
-      maxPingOut: PINGS_OPEN_MAX,
-      ...(tls && { tls: readFor(tls) }),
-      messageBytesMax: MESSAGE_BYTES_MAX,
-      onTooLarge: (bytes) => this.#events.onForged(bytes),
-      onBadServer: (reason) => this.#lost(`the NATS server is left: ${reason}`),
-    };
   }
 
   /**
@@ -266,16 +226,4 @@ async function addressesOf(name: string): Promise<string[]> {
 /** A part of a subject may not have dots, spaces and wildcards. */
 function directTo(subject: string, id: string): string {
   return `${subject}.to.${id.replaceAll(/[^\w-]/g, '_')}`;
-}
-
-/**
- * The client of NATS reads these fields each time that it connects. Given names of files, it would
- * wait for ever at a pipe in the place of one.
- */
-function readFor(tls: NatsTls): object {
-  const fields = Object.entries(tls).filter(([, read]) => read !== undefined);
-  return Object.defineProperties(
-    {},
-    Object.fromEntries(fields.map(([name, get]) => [name, { get, enumerable: true }])),
-  );
 }
