@@ -35,9 +35,24 @@ export function isPort(port: number): boolean {
   return Number.isInteger(port) && port >= 1 && port <= 65_535;
 }
 
-/** `host:port` as the destination header has it, with an IPv6 host in brackets. */
+/**
+ * `host:port` as the destination header has it, with an IPv6 host in brackets, in the spelling in
+ * which proxies and resolvers write it.
+ */
 export function hostPort(name: string, port: number): string {
-  return ipv6.safeParse(name).success ? `[${name}]:${port}` : `${name}:${port}`;
+  return ipv6.safeParse(name).success ? `[${usualIpv6(name)}]:${port}` : `${name}:${port}`;
+}
+
+/** A well-formed `host:port` as `hostPort` writes it. */
+export function usualHostPort(text: string): string {
+  const { host: name, port } = splitHostPort(text);
+  return text.startsWith('[') ? hostPort(name, port) : text;
+}
+
+/** `FD00:0:0::1` is `fd00::1`. What contains an IPv4 address keeps its points, as elsewhere. */
+function usualIpv6(address: string): string {
+  if (address.includes('.')) return address.toLowerCase();
+  return new URL(`http://[${address}]`).hostname.slice(1, -1);
 }
 
 export function isHostPort(text: string): boolean {

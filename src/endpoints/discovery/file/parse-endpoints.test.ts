@@ -94,6 +94,20 @@ modelRewrites:
     expect(issuesOf(`endpoints: []\n${text}`).join()).toContain(place);
   });
 
+  it('[G302] takes an IPv6 address in any spelling, and two spellings of one for the same', () => {
+    const entry = (name: string, address: string): string =>
+      `- {name: ${name}, address: "${address}", port: 8000}`;
+    const list = (...entries: readonly string[]): string => ['endpoints:', ...entries].join('\n');
+    const text = list(entry('a', 'FD00:0:0::1'), entry('b', '::FFFF:10.0.0.1'));
+    expect(parseEndpoints(text, 'file').endpoints.map(({ address }) => address)).toEqual([
+      '[fd00::1]:8000',
+      '[::ffff:10.0.0.1]:8000',
+    ]);
+    expect(issuesOf(list(entry('a', 'fd00::1'), entry('b', '[FD00:0::1]')))).toEqual([
+      'endpoints[1]: has the same address [fd00::1]:8000 as endpoints[0]; give it another',
+    ]);
+  });
+
   it('lists every problem at once, with its path', () => {
     const text = `
 endpoints:
@@ -106,11 +120,11 @@ endpoints:
 - {name: f, address: 10.0.0.4, port: "8000"}
 `;
     expect(issuesOf(text)).toEqual([
-      'endpoints[0].address: must be an IPv4 or IPv6 address or a host name, without a port',
+      'endpoints[0].address: is "10.0.0.256": make it an IPv4 or IPv6 address or a host name, without a port',
       'endpoints[0].port: is 0: make it a port from 1 to 65535',
       'endpoints[1].name: must not be empty',
       'endpoints[1].weight: is not a known field',
-      'endpoints[2].address: must be an IPv4 or IPv6 address or a host name, without a port',
+      'endpoints[2].address: is "10.0.0.2:80": make it an IPv4 or IPv6 address or a host name, without a port',
       'endpoints[2].port: is "eight": make it a port from 1 to 65535',
       'endpoints[2].labels.rank: must be a string, not a number',
       'endpoints[3].role: differs from the label llm-d.ai/role; keep one of the two',

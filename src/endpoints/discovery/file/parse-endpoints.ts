@@ -10,7 +10,7 @@ import { ROLE_LABEL } from '../../../framework/roles.ts';
 import type { EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
 import { type ModelRewriteRule, priority, weight } from '../../rewrites/model-rewrites.ts';
 import { isRankCount } from '../ranks/ranked-endpoints.ts';
-import { hostPort, isHost, isPort } from './host-port.ts';
+import { hostPort, isHost, isPort, usualHostPort } from './host-port.ts';
 
 /** The reference's bound; several thousand endpoints fit. */
 export const FILE_BYTES_MAX: number = 1024 * 1024;
@@ -59,6 +59,11 @@ function notPort({ input }: { readonly input?: unknown }): string {
   return `is ${shown}: make it a port from 1 to 65535`;
 }
 
+function notHost({ input }: { readonly input?: unknown }): string {
+  const shown = JSON.stringify(input).slice(0, INPUT_CHARACTERS_MAX);
+  return `is ${shown}: make it an IPv4 or IPv6 address or a host name, without a port`;
+}
+
 const entrySchema = z.lazy(() =>
   z
     .strictObject({
@@ -71,7 +76,7 @@ const entrySchema = z.lazy(() =>
       address: z
         .string()
         .transform((text) => text.replace(/^\[(.*)\]$/, '$1'))
-        .refine(isHost, 'must be an IPv4 or IPv6 address or a host name, without a port'),
+        .refine(isHost, { error: notHost }),
       port: z
         .union([z.number(), z.string().regex(/^\d+$/).transform(Number)], { error: notPort })
         .refine(isPort, { error: notPort }),
@@ -93,7 +98,8 @@ const entrySchema = z.lazy(() =>
       message: `must be the number of data-parallel ranks, from 1 to ${ENGINE_COUNT_MAX}`,
     })
     .refine(
-      ({ metricsHost, address, port }) => !metricsHost || metricsHost === hostPort(address, port),
+      ({ metricsHost, address, port }) =>
+        !metricsHost || usualHostPort(metricsHost) === hostPort(address, port),
       {
         path: ['metricsHost'],
         message:

@@ -8,6 +8,15 @@ it('[O273] names a port that is none, and its bounds', () => {
 });
 
 describe('parseStaticEndpoints', () => {
+  it('[G302] has one spelling of an IPv6 address', () => {
+    expect(parseStaticEndpoints(['[FD00:0::1]:8000'])).toMatchObject([
+      { id: 'default/[fd00::1]:8000', address: '[fd00::1]:8000' },
+    ]);
+    expect(() => parseStaticEndpoints(['[fd00::1]:8000', '[fd00:0:0::1]:8000'])).toThrow(
+      '--endpoints[1]: [fd00:0:0::1]:8000 is given twice; leave one of them',
+    );
+  });
+
   it('names endpoints by their address', () => {
     expect(parseStaticEndpoints(['10.0.0.1:8000', '[::1]:8001'])).toEqual([
       { id: 'default/10.0.0.1:8000', address: '10.0.0.1:8000', labels: new Map() },

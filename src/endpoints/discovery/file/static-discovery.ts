@@ -1,16 +1,17 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ConfigError } from '../../../framework/error.ts';
 import type { EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
-import { isHostPort } from './host-port.ts';
+import { isHostPort, usualHostPort } from './host-port.ts';
 
 /** Endpoints given as `host:port`. Throws ConfigError that lists every bad or repeated one. */
 export function parseStaticEndpoints(list: readonly string[]): readonly EndpointSpec[] {
+  const addresses = list.map((text) => (isHostPort(text) ? usualHostPort(text) : text));
   const issues = list.flatMap((text, index) => {
-    const message = problemOf(text, list.indexOf(text) < index);
+    const message = problemOf(text, addresses.indexOf(addresses[index] ?? text) < index);
     return message === undefined ? [] : [{ path: `--endpoints[${index}]`, message }];
   });
   if (issues.length > 0) throw new ConfigError('command line', issues);
-  return list.map((address) => ({
+  return addresses.map((address) => ({
     id: `default/${address}` as EndpointId,
     address,
     labels: new Map(),
