@@ -54,6 +54,12 @@ featureGates: [flowControll]
     ]);
   });
 
+  it('[G303] says of a type that resembles none how one of your own is loaded', () => {
+    expect(issuesOf('plugins: [{ type: upper-confidence-bound }]')).toEqual([
+      'plugins[0].type: upper-confidence-bound is not a known plugin type: if it is one of yours, load its module with --plugin',
+    ]);
+  });
+
   it('lists every fault of shape at once', () => {
     expect(
       issuesOf(`

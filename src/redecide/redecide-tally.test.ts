@@ -31,6 +31,12 @@ describe('[O270] what redecide prints', () => {
     expect(text).not.toContain('  1, 10:');
   });
 
+  it('[O502] says of one decision that it is one', () => {
+    const one = ALL.slice(0, 1);
+    expect(tallied(false, one).text()).toMatch(/^1 decision, 0\.000 % identical/);
+    expect(tallied(true, one).text()).toContain('same pick in 1 of 1 decision (100.000 %)');
+  });
+
   it('[O502] marks thousands in its counts', () => {
     const long = { ...decided(3, ['a', 0.5], ['b', 0.75]), request: { promptTokens: 12_345 } };
     const all = Array.from({ length: 1200 }, () => long as unknown as RunRedecision);

@@ -1,5 +1,5 @@
 import type { ReplacementReport } from '../framework/replacement.ts';
-import { grouped } from '../framework/values/grouped.ts';
+import { countOf, grouped } from '../framework/values/grouped.ts';
 import { textTable } from '../framework/values/text-table.ts';
 import type { CapturedDecision } from '../journal/capture/capture-record.ts';
 import type { RunRedecision } from './redecide.ts';
@@ -132,11 +132,11 @@ export class RedecideTally {
     const runs = this.#runs > 1 ? ` of ${grouped(this.#runs)} runs` : '';
     if (!this.#isComparison) {
       const share = shareText(this.decisions - this.differ, this.decisions);
-      return `${grouped(this.decisions)} decisions${runs}, ${share} % identical, ${grouped(elsewhere)} to another endpoint`;
+      return `${countOf(this.decisions, 'decision')}${runs}, ${share} % identical, ${grouped(elsewhere)} to another endpoint`;
     }
     const same = this.decisions - elsewhere;
     const share = shareText(same, this.decisions);
-    return `against another configuration: same pick in ${grouped(same)} of ${grouped(this.decisions)} decisions${runs} (${share} %), ${grouped(elsewhere)} to another endpoint`;
+    return `against another configuration: same pick in ${grouped(same)} of ${countOf(this.decisions, 'decision')}${runs} (${share} %), ${grouped(elsewhere)} to another endpoint`;
   }
 
   /** What the core would have learned from missing records, it does not know. */

@@ -23,7 +23,8 @@ export function whyUnknown(type: string, known: Iterable<string>): string {
   const older = olderType(type);
   if (older !== undefined) return older;
   const similar = UNRELEASED_TYPES.get(type);
+  const advice = nearest(type, known) || ': if it is one of yours, load its module with --plugin';
   return similar === undefined
-    ? `is not a known plugin type${nearest(type, known)}`
+    ? `is not a known plugin type${advice}`
     : `is in no release of the reference picker, and is not here; ${similar} does a similar work`;
 }
