@@ -49,6 +49,9 @@ function laterText(ms) {
   return ms === 0 ? 'the same' : `${duration(Math.abs(ms))} ${ms < 0 ? 'sooner' : 'later'}`;
 }
 
+const SHADOWS_NOTE =
+  'First token: how much sooner it would come, as predicted, than where requests went. Observed / predicted: above 1 first tokens come later than predicted. Waiting: records that it has not read yet.';
+
 /** More reasons say no more. */
 const REASONS_SHOWN = 4;
 
@@ -75,7 +78,9 @@ function Shadows({ shadows }) {
     'Observed / predicted',
     'Restarts / dropped / waiting',
   ];
-  const notes = [timesNote(shadows), ...shadows.map(undecidedNote)].filter((note) => note !== '');
+  const notes = [SHADOWS_NOTE, timesNote(shadows), ...shadows.map(undecidedNote)].filter(
+    (note) => note !== '',
+  );
   return h(
     TableCard,
     { title: 'Shadows', heads, rows },

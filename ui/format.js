@@ -38,7 +38,12 @@ export function duration(ms) {
   if (size >= 1000) return `${(ms / 1000).toFixed(size >= 10_000 ? 0 : 1)} s`;
   if (size >= 100) return `${ms.toFixed(0)} ms`;
   if (size >= 1) return `${ms.toFixed(1)} ms`;
-  return size < 0.005 ? '0 ms' : `${ms.toFixed(2)} ms`;
+  return isNoTime(ms) ? '0 ms' : `${ms.toFixed(2)} ms`;
+}
+
+/** Less than is shown of a time. @param {number} ms */
+export function isNoTime(ms) {
+  return Math.abs(ms) < 0.005;
 }
 
 /** @param {number} ms */

@@ -11,7 +11,7 @@
  * @property {boolean} isPart whether it is a part of the cost or of the total score
  * @property {boolean} [isCredit] whether it is taken off the cost
  */
-import { count, duration, isTie, words } from './format.js';
+import { count, duration, isNoTime, isTie, words } from './format.js';
 
 /** What the terms of `predicted-cost-scorer` are. docs/explain.md says more. @type {Readonly<Record<string, string>>} */
 const ABOUT = {
@@ -52,7 +52,7 @@ const SHOWN_SHARE = 0.1;
 const SHOWN_MAX = 2;
 
 /**
- * The terms of scorers that explain themselves, else the weighted scores; without those that are 0
+ * The terms of scorers that explain themselves, else the weighted scores; without those that are shown as 0
  * for both.
  * @param {LiveProfile} profile
  * @returns {Term[]}
@@ -84,7 +84,14 @@ export function termsOf({ scorers, endpoints, runnerUp: second }) {
     };
     return [score];
   });
-  return terms.filter(({ picked, runnerUp: other = 0 }) => picked !== 0 || other !== 0);
+  return terms.filter(
+    ({ picked, runnerUp: other = 0, unit }) => isShown(picked, unit) || isShown(other, unit),
+  );
+}
+
+/** Whether it is shown as another number than 0. @param {number} value @param {Term['unit']} unit */
+function isShown(value, unit) {
+  return unit === 'ms' ? !isNoTime(value) : value !== 0;
 }
 
 /**

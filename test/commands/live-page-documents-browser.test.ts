@@ -140,6 +140,7 @@ describe.skipIf(launch === undefined)('what the live page shows of documents and
     }
     // [O526] It comes with the number at the top.
     await page.getByText('team-b', { exact: true }).waitFor();
+    await page.getByText('Waiting: records that it has not read yet.').waitFor();
     await page.getByText('For pod-c (2).', { exact: true }).waitFor();
     expect(await page.getByText('Promotion', { exact: true }).count()).toBe(0);
     // [O246] What happened, and why.

@@ -20,10 +20,7 @@ const explained = (await ui('explained.js')) as {
   heldText(held: object, nameOf: (id: string) => string): string;
   whyHeld(why: readonly string[]): string;
 };
-const documents = (await ui('documents.js')) as {
-  timesNote(shadows: readonly object[]): string;
-  undecidedNote(shadow: object): string;
-};
+const documents = (await ui('documents.js')) as { timesNote(shadows: readonly object[]): string };
 const columns = (await ui('pool-columns.js')) as {
   sortedRows(state: object): readonly { readonly id: string }[];
 };
@@ -117,20 +114,6 @@ it('[O492] the live page says of a trial that it is one, and beside how many oth
   expect(explained.outOf({ ...trial, besideTrial: 1 })).toMatch(/, beside 1 other$/);
   const promoted = { ...trial, outcome: { ...outcome, decidedBy: 'mine.yaml' } };
   expect(list.becauseOf(promoted)).toBe('a trial · by mine.yaml');
-});
-
-it('[O525] the live page says that others were ejected, late or full, and not that there was no other', () => {
-  const decision = {
-    outcome: { kind: 'picked', profile: 'p', endpoint: 'a' },
-    profiles: [{ profile: 'p', filters: [] }],
-    candidates: 1,
-    leftOut: { ejected: 2, late: 0, full: 1200 },
-  };
-  expect(list.becauseOf(decision)).toBe('the only one left');
-  expect(explained.headline(decision, (id) => id)).toBe('a: the others are ejected or full');
-  expect(explained.outOf(decision)).toBe('1 endpoint; left out: 2 ejected, 1,200 full');
-  const late = { ...decision, leftOut: { ejected: 0, late: 1, full: 0 } };
-  expect(explained.headline(late, (id) => id)).toBe('a: the other is late with metrics');
 });
 
 it('[O493] the live page names the scheduler elsewhere that decided, and does not say that there was no other endpoint', () => {
@@ -295,17 +278,6 @@ it('[O479] the live page says at its top which shadow decides how much, beside t
   );
   expect(health.aboutText({ picker, promoted: { shadow: 'mine.yaml', percent: 20 } })).toBe(
     'pool llama · configuration random · mine.yaml decides 20 %',
-  );
-});
-
-it('[O527] the live page says which requests the scheduler of a shadow left to its profiles, and why', () => {
-  const note = (replacement: object | undefined): string =>
-    documents.undecidedNote({ name: 'a.yaml', parity: { replacement } });
-  expect(note(undefined)).toBe('');
-  expect(note({ name: 'a', undecided: 0, reasons: {} })).toBe('');
-  const reasons = { deadline: 1, disconnected: 1208 };
-  expect(note({ name: 'a', undecided: 1209, reasons, trouble: 'no answer' })).toBe(
-    'The scheduler of a.yaml left 1,209 requests to its profiles, which are not compared (1,208 disconnected, 1 deadline). It is not connected: no answer.',
   );
 });
 
