@@ -26,7 +26,7 @@ export class RedactedHeaders {
   readonly #hash: (text: string) => string;
   /** Plans that decide beside the one in charge: their plugins read headers, too. */
   readonly #shadows: readonly PickerPlan[];
-  /** Of the plan in charge, then of those before it, the latest first. */
+  /** One for the plan in charge, then one for each plan before it, the latest first. */
   #readings: readonly Reading[] = [];
   readonly #endpoints = new Map<Endpoint['id'], Endpoint>();
   /** Names that stay readable; undefined when they must be collected again. */

@@ -1,4 +1,4 @@
-import type { LeftOut } from '../../picker/events/journal.ts';
+import type { OtherEndpoints } from '../../picker/events/journal.ts';
 import type { EndpointName, Segment } from './decision-ring.ts';
 import type { FoundDecision } from './find-decision.ts';
 import type { ExplainedFlow } from './last-flow-stays.ts';
@@ -46,7 +46,7 @@ export interface Explanation {
    * How many other endpoints the request could go to, but for what each is counted under. Left out
    * where there were none, and for a trial.
    */
-  readonly leftOut?: LeftOut;
+  readonly leftOut?: OtherEndpoints;
   readonly candidates: readonly EndpointName[];
   readonly outcome: ExplainedOutcome;
   readonly profiles: readonly ExplainedProfile[];

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Waited } from '../../framework/routing.ts';
-import type { DecisionEvent, LeftOut } from '../../picker/events/journal.ts';
+import type { DecisionEvent, OtherEndpoints } from '../../picker/events/journal.ts';
 import { type ByteLog, type RecordReader, TEXT_MAX } from './bytes.ts';
 import { readNumbers, type SlotList, writeNumbers } from './numbers.ts';
 import { FIXED_BYTES_MAX, HEAD, NO_SLOT, RECORD_FLAG } from './record-format.ts';
@@ -27,7 +27,7 @@ export interface RecordedHead {
   /** How many others the request could go to, where the candidate was on trial; else 0. */
   readonly besideTrial: number;
   /** Endpoints that were no candidates; undefined for none. */
-  readonly leftOut: LeftOut | undefined;
+  readonly leftOut: OtherEndpoints | undefined;
   readonly candidates: Uint16Array;
 }
 
@@ -149,7 +149,7 @@ type RecordedOthers = Pick<RecordedHead, 'besideTrial' | 'leftOut'>;
 
 const NO_OTHERS: RecordedOthers = { besideTrial: 0, leftOut: undefined };
 
-function writeOthers(log: ByteLog, besideTrial: number, leftOut: LeftOut | undefined): void {
+function writeOthers(log: ByteLog, besideTrial: number, leftOut: OtherEndpoints | undefined): void {
   const { ejected, late, full } = leftOut ?? { ejected: 0, late: 0, full: 0 };
   for (const count of [besideTrial, ejected, late, full]) log.u16(Math.min(count, COUNT_MAX));
 }

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { ConcurrencyLimit } from '../capacity/concurrency-limit.ts';
 import type { Ejector } from '../ejection/ejector.ts';
-import type { LeftOut } from '../events/journal.ts';
+import type { OtherEndpoints } from '../events/journal.ts';
 import { sameEndpoints } from '../pool/subset.ts';
 
 /** Whether a request is placed now, or waits for the endpoint that is chosen. */
@@ -76,7 +76,7 @@ export class CandidateRules {
   }
 
   /** Why others of `all` are no candidates; undefined where all are. Both are in the pool's order. */
-  leftOut(candidates: readonly Endpoint[], all: readonly Endpoint[]): LeftOut | undefined {
+  leftOut(candidates: readonly Endpoint[], all: readonly Endpoint[]): OtherEndpoints | undefined {
     if (candidates.length >= all.length) return undefined;
     const counts = { ejected: 0, late: 0, full: 0 };
     let at = 0;

@@ -5,7 +5,7 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { Decision, ProfileResult, SchedulingContext } from '../../framework/scheduling.ts';
 import { countOf } from '../../framework/values/grouped.ts';
 import type { Generation } from '../cores/generation.ts';
-import type { DecisionEvent, Expectation, LeftOut } from '../events/journal.ts';
+import type { DecisionEvent, Expectation, OtherEndpoints } from '../events/journal.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 
 /** One decision while it is made. It is complete when it is published. */
@@ -29,7 +29,7 @@ export interface Cycle extends DecisionEvent {
   crowdedOut: boolean;
   lostRequests: number;
   besideTrial: number;
-  leftOut: LeftOut | undefined;
+  leftOut: OtherEndpoints | undefined;
   faults: readonly string[];
   durationMs: Millis | undefined;
 }

@@ -22,7 +22,7 @@ export interface Expectation {
 }
 
 /** How many endpoints are no candidates of a decision, by the reason that stands first. */
-export interface LeftOut {
+export interface OtherEndpoints {
   readonly ejected: number;
   /** Suspects: their scrapes are later than those of the others. */
   readonly late: number;
@@ -76,7 +76,7 @@ export interface DecisionEvent {
    * The endpoints that the request could go to and that were no candidates; undefined for none, and
    * for a trial.
    */
-  readonly leftOut: LeftOut | undefined;
+  readonly leftOut: OtherEndpoints | undefined;
   /** One sentence for each failure of a plugin, which the decision was made without. */
   readonly faults: readonly string[];
   /** Time that the scheduler took; undefined without a stopwatch. */
