@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import type { Worker } from 'node:worker_threads';
+import { syncBuiltinESMExports } from 'node:module';
+import workerThreads, { type Worker } from 'node:worker_threads';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { PLAIN_READING } from '../../test/support/linked-threads.ts';
 import { limitsFor } from '../extproc/server/port/server-limits.ts';
@@ -115,6 +116,33 @@ it('[V223] a worker that answers is kept, however late each answer is', async ()
     while (answers < 9 * round) await new Promise((resolve) => setImmediate(resolve));
   }
   expect([thread.restarts, error.mock.calls]).toEqual([0, []]);
+});
+
+it('[V613] a worker whose thread cannot be made is tried again, and the picker goes on', async () => {
+  const { thread, workers, error, second } = await setUp();
+  const [worker] = workers;
+  if (worker === undefined) throw new Error('no thread was started');
+  const real = workerThreads.Worker;
+  const replace = (by: typeof Worker): void => {
+    workerThreads.Worker = by;
+    syncBuiltinESMExports();
+  };
+  onTestFinished(() => replace(real));
+  const none = function (): never {
+    throw new Error('no more threads');
+  };
+  replace(none as unknown as typeof Worker);
+  const ended = once(worker, 'exit');
+  await worker.terminate();
+  await ended;
+  second();
+  const tried = thread.restarts;
+  expect(tried).toBeGreaterThan(0);
+  expect(String(error.mock.calls.at(-1)?.[0].err)).toContain('no more threads');
+  replace(real);
+  const restarted = once(process, 'worker');
+  for (let n = 0; n < 60 && thread.restarts === tried; n++) second();
+  await restarted;
 });
 
 it('[V223] a drain ends also where a worker hangs', async () => {

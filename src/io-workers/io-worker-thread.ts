@@ -62,7 +62,15 @@ export class IoWorkerThread {
   start(): Promise<void> {
     const { number, setup, link } = this.#options;
     const file = programFile('src/io-workers/io-worker');
-    const worker = new Worker(file, { workerData: setup(), name: `io-worker-${number}` });
+    let worker: Worker;
+    try {
+      worker = new Worker(file, { workerData: setup(), name: `io-worker-${number}` });
+    } catch (error) {
+      // As where the process may have no more threads.
+      const cause = error instanceof Error ? error : new Error(String(error));
+      this.#ended(cause);
+      return Promise.reject(cause);
+    }
     const outbox = new TurnOutbox(
       (batch, moved) => worker.postMessage({ kind: 'batch', batch } satisfies ToWorker, moved),
       (task) => void setImmediate(task),

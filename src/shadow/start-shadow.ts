@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { programFile } from '../files/folders.ts';
+import { messageOf } from '../framework/error.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import { Deadline } from '../runtime/clock/deadline.ts';
 import type { Log } from '../runtime/log/log.ts';
@@ -119,7 +120,14 @@ class ShadowThread implements Shadow {
   }
 
   #start(): void {
-    const worker = this.#startWorker();
+    let worker: Worker;
+    try {
+      worker = this.#startWorker();
+    } catch (error) {
+      // As where the process may have no more threads.
+      this.#fail(`cannot be started: ${messageOf(error)}`);
+      return;
+    }
     // Queued before any other record: earlier records are part of this state.
     this.#waiting.beginWith(this.#options.initialRecords());
     this.#worker = worker;

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
+import { UnsteadyClock } from '../../../test/support/unsteady-clock.ts';
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+import { seededRandom } from '../seeded-random.ts';
 import { Deadline, within } from './deadline.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 
@@ -50,6 +52,27 @@ it('a deadline passes when nothing has happened for its time, to the millisecond
   expect(passed).toEqual([]);
   clock.advanceTo(1_000);
   expect(passed).toEqual([103]);
+});
+
+it('[V612] a deadline passes where the clock does not move in what rounding leaves of its time', () => {
+  const passed: Millis[] = [];
+  const clock = new UnsteadyClock(seededRandom(1));
+  clock.pace = 'still';
+  const setTimer = clock.setTimer.bind(clock);
+  let timers = 0;
+  clock.setTimer = (delayMs, callback) => {
+    timers += 1;
+    if (timers > 10_000) throw new Error('timers are set without end');
+    return setTimer(delayMs, callback);
+  };
+  // What is left after ten steps of a tenth is no number of microseconds, and sometimes above zero.
+  for (let start = 0; start < 200; start++) {
+    new Deadline(clock, 30_000, () => passed.push(clock.at)).restart();
+    clock.advanceBy(1003.019);
+  }
+  clock.advanceBy(40_000);
+  expect(passed).toHaveLength(200);
+  expect(clock.pending).toBe(0);
 });
 
 it('[V511] the time in which the process stands still counts as a tenth of a limit at most', () => {

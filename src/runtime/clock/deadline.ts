@@ -7,6 +7,8 @@ export class TimeoutError extends Error {
 
 /** It waits in so many steps, to see in which of them this process stood still. */
 const STEPS = 10;
+/** What is left by rounding alone: a clock may not move in so short a time. */
+const ROUNDED_MS: Millis = 0.01;
 
 /**
  * Calls back once when nothing has happened for `limitMs`; never where that is 0. It waits from
@@ -54,7 +56,7 @@ export class Deadline {
       const now = this.#clock.now();
       this.#since = Math.min(now, this.#since + Math.max(0, now - due));
       const left = this.#since + this.#limitMs - now;
-      if (left > 0) this.#wait(left);
+      if (left > ROUNDED_MS) this.#wait(left);
       else this.#onPassed();
     });
   }
