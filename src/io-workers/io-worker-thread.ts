@@ -60,7 +60,7 @@ export class IoWorkerThread {
 
   /** Resolves once it listens. Rejects with an error that says why it cannot. */
   start(): Promise<void> {
-    const { number, setup, link } = this.#options;
+    const { number, setup } = this.#options;
     const file = programFile('src/io-workers/io-worker');
     let worker: Worker;
     try {
@@ -71,12 +71,17 @@ export class IoWorkerThread {
       this.#ended(cause);
       return Promise.reject(cause);
     }
+    return this.#follow(worker);
+  }
+
+  /** Resolves once it listens. */
+  #follow(worker: Worker): Promise<void> {
     const outbox = new TurnOutbox(
       (batch, moved) => worker.postMessage({ kind: 'batch', batch } satisfies ToWorker, moved),
       (task) => void setImmediate(task),
     );
     this.#worker = worker;
-    this.#link = new CoreLink(link, outbox);
+    this.#link = new CoreLink(this.#options.link, outbox);
     return new Promise((resolve, reject) => {
       let cause = new Error('the thread of an I/O worker has ended');
       worker.on('error', (error: Error) => {
