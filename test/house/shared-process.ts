@@ -14,6 +14,7 @@ export const OWN_PROCESS: Readonly<Record<string, string>> = {
   'src/extproc/http2/stream-sending.test.ts': 'watches a method of all streams',
   'src/io-workers/adopted-reading.test.ts': 'follows the workers of the process',
   'src/io-workers/io-worker-thread.test.ts': 'follows the workers of the process',
+  'src/endpoints/kv-events/blocks/resident-blocks.test.ts': 'watches a method of all arrays',
   'src/shadow/shadow-storm.test.ts': 'replaces the threads of the process',
   'src/shadow/start-shadow.test.ts': 'reads the priorities of the threads of the process',
   'src/journal/explain/last-flow-stays.test.ts': 'measures the memory of the process',
