@@ -8,8 +8,10 @@ import { decodeStepMs, prefillSteps, promptMs } from '../../src/cost-model/step-
 import type { InFlightLoad, StepTime, StepUnderWay } from '../../src/framework/cycle-facts.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 
-/** Above this share of KV memory a wait is expected: answers grow as they are written. */
-const COMFORTABLE_MEMORY_SHARE = 0.8;
+/** Use of memory that is so many standard deviations below all of it never becomes more than all. */
+const DEVIATIONS_MAX = 3;
+/** The logistic distribution with this scale and the normal one with 1 are nearly the same. */
+const LOGISTIC_SCALE = 1 / 1.702;
 /** Milliseconds of waiting that count for one by which a prompt interrupts an answer under way. */
 const HELD_UP_WEIGHT = 0.15;
 /**
@@ -203,8 +205,31 @@ function memoryUse(
   const othersTokens = heldTokens + load.pendingPrefillTokens;
   const share = (othersTokens + ownTokens) / capacityTokens;
   const residenceMs = outputTokens * stepMs;
-  const waitMs = residenceMs * Math.max(0, share - COMFORTABLE_MEMORY_SHARE);
+  const deviation = memoryDeviation(load, uncachedTokens, outputTokens) / capacityTokens;
+  const waitMs = residenceMs * expectedExcess(share, deviation);
   return { share, ownShare: ownTokens / capacityTokens, residenceMs, waitMs };
+}
+
+/**
+ * By how many tokens the memory in use varies while an answer is written: requests come and end by
+ * chance, each with as much as this one, or as the others have where that is less. Memory that
+ * requests share does not vary.
+ */
+function memoryDeviation(
+  { requests, contextTokens }: InFlightLoad,
+  uncachedTokens: number,
+  outputTokens: number,
+): number {
+  if (requests === 0) return 0;
+  const each = Math.min(uncachedTokens, contextTokens / requests) + outputTokens;
+  return Math.sqrt(requests) * each;
+}
+
+/** How much of a use with this mean and standard deviation is above 1, in the mean. */
+function expectedExcess(mean: number, deviation: number): number {
+  if (1 - mean >= DEVIATIONS_MAX * deviation) return 0;
+  const scale = LOGISTIC_SCALE * deviation;
+  return Math.max(0, mean - 1) + scale * Math.log1p(Math.exp(-Math.abs(mean - 1) / scale));
 }
 
 /**
