@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makePool, makeRequest } from '../../../test/makers.ts';
-import { faultyPicker, profileOf } from '../../../test/support/plugins/faulty-plugins.ts';
+import { faultyPicker, planWith, profileOf } from '../../../test/support/plugins/faulty-plugins.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { PluginFault } from '../../framework/error.ts';
 import type { Declined } from '../../framework/replacement.ts';
@@ -88,5 +88,20 @@ describe('the decision of a scheduler in a module', () => {
       insteadOf: { scheduler: 'mine', reason: 'no' },
     });
     expect(pickerOf(() => ({})).replacement()).toMatchObject({ name: 'test-scheduler' });
+  });
+
+  it('stays the same where a reload changes only how many of its targets are sent', () => {
+    const schedule = (endpoints: readonly Endpoint[]): Decision => {
+      const targets = endpoints.map((endpoint) => ({ endpoint, score: 1 }));
+      const primary = { kind: 'picked', profile: 'mine', targets } as const;
+      return { primary, profiles: [primary], headers: new Map() };
+    };
+    const picker = faultyPicker(CONFIG, { scheduler: { schedule } });
+    const sent = (): number => picker.route(makeRequest()).destinations.length;
+    expect(sent()).toBe(1);
+    const another = { schedule: () => expect.fail('a scheduler was made again') };
+    const config = CONFIG.replace('test-scheduler', 'test-scheduler, maxNumOfEndpoints: 3');
+    picker.adopt(planWith(config, { scheduler: another }));
+    expect([sent(), picker.replacement()?.declined.size]).toEqual([3, 0]);
   });
 });
