@@ -117,7 +117,7 @@ export class Headroom implements JournalSubscriber {
     this.#measured.decode.ended(decodePart(request, routed), isAnswered);
   }
 
-  /** The same at the pick and at the end, so that what arrives compares with what is served. */
+  /** Sizes are read in one way at the pick and at the end, so that both compare. */
   #mixed(routed: Routed): MixedRequest {
     const { request, endpoint, prefill } = routed;
     const { promptTokens } = request;

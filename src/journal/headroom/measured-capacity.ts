@@ -63,14 +63,14 @@ const POOL_CHANGE = 1.1;
  * What is kept is no share, which would change with what the model learns, but what was seen:
  * requests per second, their mean sizes in tokens, and the endpoints. The share is that over what
  * the model says now of the same endpoints and sizes. So the model counts only by how it compares
- * other sizes and other endpoints with those: of the same, the capacity is what was shown.
+ * other sizes and other endpoints with those. For equal ones the capacity is what was shown.
  */
 export class MeasuredCapacity {
   readonly #modelled: ModelledPerSecond;
   /** Seconds of the present window, and requests that ended in it. */
   #seconds = 0;
   readonly #ended = new StageMix();
-  /** Those of them whose answers are known to be whole. */
+  /** Requests that ended with a whole answer, as far as that is known. */
   #answered = 0;
   /** Requests that were sent in the window. */
   #sent = 0;
