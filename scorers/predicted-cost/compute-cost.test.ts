@@ -18,6 +18,7 @@ const STATE: EndpointState = {
   cachedTokens: 0,
   capacityTokens: 400_000,
   heldTokens: 30_000,
+  heldByEach: 0,
   adapterMs: 0,
   slotMs: 0,
   suspectMs: 0,
@@ -155,6 +156,8 @@ describe('what a request costs at a place', () => {
     expect(memory(330_000, {}, 80_000)[0]).toBeGreaterThan(0);
     // Nothing runs there that could end or come.
     expect(memory(390_000, idle)).toEqual(none);
+    // The requests of other pickers do.
+    expect(memory(390_000, { ...idle, heldByEach: 9000 })[0]).toBeGreaterThan(0);
   });
 
   it('[Q260] delays others for memory by the answers in flight in the pool, where these take minutes', () => {

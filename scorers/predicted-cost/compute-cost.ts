@@ -41,6 +41,8 @@ export interface EndpointState {
   readonly capacityTokens: number;
   /** KV memory in use, in tokens, as the engine last reported it. */
   readonly heldTokens: number;
+  /** What each request that runs there holds in the mean, of all pickers. */
+  readonly heldByEach: number;
   /** The wait for the adapter's slot, or for its load. */
   readonly adapterMs: number;
   /** The wait until one of the requests that the server runs has ended. */
@@ -197,7 +199,7 @@ interface MemoryUse {
  */
 function memoryUse(
   { promptTokens, outputTokens }: RequestCost,
-  { load, cachedTokens, heldTokens, capacityTokens }: EndpointState,
+  { load, cachedTokens, heldTokens, heldByEach, capacityTokens }: EndpointState,
   stepMs: number,
 ): MemoryUse {
   const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
@@ -205,24 +207,26 @@ function memoryUse(
   const othersTokens = heldTokens + load.pendingPrefillTokens;
   const share = (othersTokens + ownTokens) / capacityTokens;
   const residenceMs = outputTokens * stepMs;
-  const deviation = memoryDeviation(load, uncachedTokens, outputTokens) / capacityTokens;
+  const variance = requestVariance(load, uncachedTokens, outputTokens);
+  // What is held beyond our own requests is that of other pickers.
+  const elsewhere = Math.max(0, heldTokens - load.contextTokens) * heldByEach;
+  const deviation = Math.sqrt(variance + elsewhere) / capacityTokens;
   const waitMs = residenceMs * expectedExcess(share, deviation);
   return { share, ownShare: ownTokens / capacityTokens, residenceMs, waitMs };
 }
 
 /**
- * By how many tokens the memory in use varies while an answer is written: requests come and end by
- * chance, each with as much as this one, or as the others have where that is less. Memory that
- * requests share does not vary.
+ * By how much the memory in use varies while an answer is written, in squared tokens: requests come
+ * and end by chance, each with as much as this one, or as the others have where that is less.
+ * Memory that requests share does not vary.
  */
-function memoryDeviation(
+function requestVariance(
   { requests, contextTokens }: InFlightLoad,
   uncachedTokens: number,
   outputTokens: number,
 ): number {
   if (requests === 0) return 0;
-  const each = Math.min(uncachedTokens, contextTokens / requests) + outputTokens;
-  return Math.sqrt(requests) * each;
+  return requests * (Math.min(uncachedTokens, contextTokens / requests) + outputTokens) ** 2;
 }
 
 /** How much of a use with this mean and standard deviation is above 1, in the mean. */
