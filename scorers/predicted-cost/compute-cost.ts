@@ -8,10 +8,8 @@ import { decodeStepMs, prefillSteps, promptMs } from '../../src/cost-model/step-
 import type { InFlightLoad, StepTime, StepUnderWay } from '../../src/framework/cycle-facts.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 
-/** Use of memory that is so many standard deviations below all of it never becomes more than all. */
-const DEVIATIONS_MAX = 3;
-/** The logistic distribution with this scale and the normal one with 1 are nearly the same. */
-const LOGISTIC_SCALE = 1 / 1.702;
+/** Above this share of KV memory a wait is expected: answers grow as they are written. */
+const COMFORTABLE_MEMORY_SHARE = 0.8;
 /** Milliseconds of waiting that count for one by which a prompt interrupts an answer under way. */
 const HELD_UP_WEIGHT = 0.15;
 /**
@@ -41,8 +39,6 @@ export interface EndpointState {
   readonly capacityTokens: number;
   /** KV memory in use, in tokens, as the engine last reported it. */
   readonly heldTokens: number;
-  /** What each request that runs there holds in the mean, of all pickers. */
-  readonly heldByEach: number;
   /** The wait for the adapter's slot, or for its load. */
   readonly adapterMs: number;
   /** The wait until one of the requests that the server runs has ended. */
@@ -199,7 +195,7 @@ interface MemoryUse {
  */
 function memoryUse(
   { promptTokens, outputTokens }: RequestCost,
-  { load, cachedTokens, heldTokens, heldByEach, capacityTokens }: EndpointState,
+  { load, cachedTokens, heldTokens, capacityTokens }: EndpointState,
   stepMs: number,
 ): MemoryUse {
   const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
@@ -207,33 +203,8 @@ function memoryUse(
   const othersTokens = heldTokens + load.pendingPrefillTokens;
   const share = (othersTokens + ownTokens) / capacityTokens;
   const residenceMs = outputTokens * stepMs;
-  const variance = requestVariance(load, uncachedTokens, outputTokens);
-  // What is held beyond our own requests is that of other pickers.
-  const elsewhere = Math.max(0, heldTokens - load.contextTokens) * heldByEach;
-  const deviation = Math.sqrt(variance + elsewhere) / capacityTokens;
-  const waitMs = residenceMs * expectedExcess(share, deviation);
+  const waitMs = residenceMs * Math.max(0, share - COMFORTABLE_MEMORY_SHARE);
   return { share, ownShare: ownTokens / capacityTokens, residenceMs, waitMs };
-}
-
-/**
- * By how much the memory in use varies while an answer is written, in squared tokens: requests come
- * and end by chance, each with as much as this one, or as the others have where that is less.
- * Memory that requests share does not vary.
- */
-function requestVariance(
-  { requests, contextTokens }: InFlightLoad,
-  uncachedTokens: number,
-  outputTokens: number,
-): number {
-  if (requests === 0) return 0;
-  return requests * (Math.min(uncachedTokens, contextTokens / requests) + outputTokens) ** 2;
-}
-
-/** How much of a use with this mean and standard deviation is above 1, in the mean. */
-function expectedExcess(mean: number, deviation: number): number {
-  if (1 - mean >= DEVIATIONS_MAX * deviation) return 0;
-  const scale = LOGISTIC_SCALE * deviation;
-  return Math.max(0, mean - 1) + scale * Math.log1p(Math.exp(-Math.abs(mean - 1) / scale));
 }
 
 /**

@@ -109,7 +109,6 @@ export function costCycle(
     // memory takes it again before a new request.
     const begunTokens = (state.load.begunRequests ?? 0) * usedByEach;
     state.heldTokens = begunTokens > usedTokens ? begunTokens : usedTokens;
-    state.heldByEach = usedByEach;
     const { keptShare } = state.load;
     if (capacityTokens === 0 || keptShare !== undefined) readMemory(state, endpoint, engines);
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
@@ -155,7 +154,6 @@ function readMemory(state: ReadState, endpoint: Endpoint, engines: number): void
   const { load, capacityTokens } = state;
   const usedTokens = heldShare(load, endpoint, capacityTokens) * capacityTokens;
   const usedByEach = tokensByEach(usedTokens, endpoint.metrics.runningRequests / engines);
-  state.heldByEach = usedByEach;
   state.heldTokens = Math.max(usedTokens, (state.load.begunRequests ?? 0) * usedByEach);
 }
 
@@ -194,7 +192,6 @@ function emptyState(requestsPerToken: () => number): ReadState {
     cachedTokens: 0,
     capacityTokens: 0,
     heldTokens: 0,
-    heldByEach: 0,
     adapterMs: 0,
     slotMs: 0,
     suspectMs: 0,
