@@ -96,3 +96,33 @@ it('[Q322] bounds the ranks of a pool, and takes what is beyond as one endpoint'
   put('s8');
   expect(shown()).toHaveLength(8 * 256);
 });
+
+it.each([
+  ['first', ['a-rank-1', 'a']],
+  ['last', ['a', 'a-rank-1']],
+])(
+  '[V614] an endpoint keeps a listed id that a rank of another would have, listed %s',
+  (_when, ids) => {
+    const { put, remove, shown } = bed();
+    for (const id of ids) put(id, id === 'a' ? { [SIZE]: '2' } : {});
+    const both = ['a-rank-0 a:80 0', 'a-rank-01 a:80 1', 'a-rank-1 a-rank-1:80 all'];
+    expect(shown().toSorted()).toEqual(both);
+    put('a', { [SIZE]: '2', zone: 'x' });
+    expect(shown().toSorted()).toEqual(both);
+    remove('a-rank-1');
+    expect(shown().toSorted()).toEqual(['a-rank-0 a:80 0', 'a-rank-01 a:80 1']);
+    remove('a');
+    expect(shown()).toEqual([]);
+  },
+);
+
+it('[V614] a server of several ranks takes no rank of another away, whose id it has', () => {
+  const { put, remove, shown } = bed(2);
+  put('a');
+  put('a-rank-1');
+  expect(shown()).toHaveLength(4);
+  remove('a-rank-1');
+  expect(shown().map((each) => each.split(' ').slice(1).join(' '))).toEqual(['a:80 0', 'a:80 1']);
+  remove('a-rank-0');
+  expect(shown()).toHaveLength(2);
+});
