@@ -12,7 +12,7 @@ import { createRealRuntime } from '../runtime/real-runtime.ts';
 import { CommandFailure } from './admin-client/command-errors.ts';
 import { pluginOption } from './options/option-values.ts';
 
-interface CheckFlags {
+interface SchedulerCheckFlags {
   readonly plugin: readonly string[];
   readonly parameters: string;
   readonly tls: boolean;
@@ -30,7 +30,7 @@ export function schedulerCommand(): Command {
     .option('--tls', 'use TLS and trust the system’s authorities', false)
     .option('--ca <file>', 'use TLS and trust the authorities in this file')
     .option('--json', 'print one JSON document', false)
-    .action(async (subject: string, flags: CheckFlags) => {
+    .action(async (subject: string, flags: SchedulerCheckFlags) => {
       // The runtime's timers do not keep a process alive that waits for an answer.
       const awake = setInterval(() => undefined, 1000);
       const results = await (flags.plugin.length === 0
@@ -47,7 +47,7 @@ export function schedulerCommand(): Command {
 
 async function checkProcess(
   address: string,
-  { tls, ca }: CheckFlags,
+  { tls, ca }: SchedulerCheckFlags,
 ): Promise<readonly RuleResult[]> {
   if (!ADDRESS.test(address)) {
     throw new ConfigError('scheduler check', [
@@ -76,7 +76,7 @@ async function checkProcess(
 /** Loads the scheduler as `serve` does, so that errors in its parameters read the same. */
 async function checkModule(
   type: string,
-  { plugin, parameters }: CheckFlags,
+  { plugin, parameters }: SchedulerCheckFlags,
 ): Promise<readonly RuleResult[]> {
   const catalogue = await withPlugins({ ...EMBEDDED_CATALOGUE, schedulers: [] }, plugin);
   const kind = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' };

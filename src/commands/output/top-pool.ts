@@ -3,7 +3,7 @@ import { textTable } from '../../framework/values/text-table.ts';
 import type { LiveEndpoint } from '../../serve/live/live-message.ts';
 
 /** A column beside the names of endpoints. */
-interface Column {
+interface PoolColumn {
   readonly head: string;
   /** What its texts take at most in most pools: so much of a line is kept from the names. */
   readonly chars: number;
@@ -11,25 +11,25 @@ interface Column {
   readonly textOf: (row: LiveEndpoint) => string;
 }
 
-const ROLE: Column = { head: 'role', chars: 7, isText: true, textOf: ({ role = '' }) => role };
+const ROLE: PoolColumn = { head: 'role', chars: 7, isText: true, textOf: ({ role = '' }) => role };
 
-const PREFILL: Column = {
+const PREFILL: PoolColumn = {
   head: 'prefill',
   chars: 7,
   textOf: ({ prefillTokens }) => grouped(prefillTokens),
 };
-const RUNNING: Column = {
+const RUNNING: PoolColumn = {
   head: 'running',
   chars: 7,
   textOf: ({ sample }) => countOrDash(sample?.running),
 };
-const AGE: Column = {
+const AGE: PoolColumn = {
   head: 'age',
   chars: 7,
   textOf: ({ sample }) => (sample === null ? '-' : ms(sample.ageMs)),
 };
 
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly PoolColumn[] = [
   { head: 'state', chars: 11, isText: true, textOf: ({ state }) => state },
   ROLE,
   { head: 'in flight', chars: 9, textOf: inFlightText },
@@ -42,10 +42,10 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** What is left out, in this order, where a line has no room for it. */
-const SPARE_FIRST: readonly Column[] = [AGE, PREFILL, RUNNING];
+const SPARE_FIRST: readonly PoolColumn[] = [AGE, PREFILL, RUNNING];
 
 /** Numbers of an old sample read as those of now without their age. */
-const SPARE_FIRST_BUT_AGE: readonly Column[] = [PREFILL, RUNNING, AGE];
+const SPARE_FIRST_BUT_AGE: readonly PoolColumn[] = [PREFILL, RUNNING, AGE];
 /** What the picker itself takes for too old. */
 const OLD_MS = 2000;
 
@@ -83,7 +83,7 @@ export function poolLines(
   const beside = all.reduce((sum, { chars }) => sum + GAP_CHARS + chars, GAP_CHARS);
   const shortName = ({ id }: LiveEndpoint): string =>
     ending(nameOf(id), Math.max(NAME_CHARS_MIN, lineChars - beside));
-  const tableOf = (columns: readonly Column[]): readonly string[] => {
+  const tableOf = (columns: readonly PoolColumn[]): readonly string[] => {
     const heads = ['endpoint', ...columns.map(({ head }) => head)];
     const cells = rows.map((row) => [shortName(row), ...columns.map(({ textOf }) => textOf(row))]);
     return textTable([heads, ...cells], 1 + columns.filter(({ isText }) => isText).length);

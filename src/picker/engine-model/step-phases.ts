@@ -18,7 +18,7 @@ export interface Moment {
 /** What an endpoint had to do when a prompt was sent there, before the step with the prompt. */
 export type StepsBefore = Pick<StepUnderWay, 'since' | 'steps' | 'tokens'>;
 
-interface SentPrompt extends StepsBefore {
+interface PromptSteps extends StepsBefore {
   readonly promptTokens: number;
   isPending: boolean;
 }
@@ -52,7 +52,7 @@ interface Phase {
 export class StepPhases {
   /** By slot. */
   readonly #phases: (Phase | undefined)[] = [];
-  readonly #sent = new WeakMap<Routed, SentPrompt>();
+  readonly #sent = new WeakMap<Routed, PromptSteps>();
 
   /** A prompt was sent to the endpoint that answers, which computes it. */
   sent(routed: Routed, engine: StepTime): void {

@@ -2,11 +2,11 @@ import type { InFlightLoad } from '../../framework/cycle-facts.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 type Counts = {
-  -readonly [Count in keyof Omit<InFlightLoad, 'sentPrefillTokens' | keyof Shown>]-?: number;
+  -readonly [Count in keyof Omit<InFlightLoad, 'sentPrefillTokens' | keyof ShownLoad>]-?: number;
 };
 
 /** What samples have shown of the server. */
-type Shown = Pick<InFlightLoad, 'runningMax' | 'keptShare'>;
+type ShownLoad = Pick<InFlightLoad, 'runningMax' | 'keptShare'>;
 
 /**
  * Why a request is taken for lost: a later one has overtaken it, or the metrics of its server have
@@ -43,7 +43,7 @@ export interface ListedReservation {
 /** What is in flight at one endpoint. */
 export class EndpointEntry {
   /** Without the requests that are taken for lost. */
-  readonly load: Counts & { -readonly [Name in keyof Shown]-?: number | undefined } = {
+  readonly load: Counts & { -readonly [Name in keyof ShownLoad]-?: number | undefined } = {
     requests: 0,
     pendingPrefillTokens: 0,
     contextTokens: 0,

@@ -11,7 +11,7 @@ const LOW_RANGE = 2 ** 32;
 const HIGH_BITS = 0x1f_ffff;
 
 /** Place, count, place, count, and so on: mostly one place. */
-type Counts = number[];
+type PlaceCounts = number[];
 
 /**
  * The prompts of the requests that wait, or the first text of several, by the number of the place
@@ -19,7 +19,7 @@ type Counts = number[];
  * that some waiting prompt begins alike up to there.
  */
 export class HeldPrompts {
-  readonly #counts = new Map<number, Counts>();
+  readonly #counts = new Map<number, PlaceCounts>();
 
   add(prompt: PromptBlocks, place: number): void {
     for (let block = STRIDE_BLOCKS - 1; block < prompt.count; block += STRIDE_BLOCKS) {
@@ -75,13 +75,13 @@ export class HeldPrompts {
     return deepest;
   }
 
-  #countsAt(prompt: PromptBlocks, stride: number): Counts | undefined {
+  #countsAt(prompt: PromptBlocks, stride: number): PlaceCounts | undefined {
     const block = stride * STRIDE_BLOCKS - 1;
     return block < prompt.count ? this.#counts.get(keyOf(prompt, block)) : undefined;
   }
 }
 
-function addTo(counts: Counts, place: number): void {
+function addTo(counts: PlaceCounts, place: number): void {
   for (let at = 0; at < counts.length; at += 2) {
     if (counts[at] !== place) continue;
     counts[at + 1] = (counts[at + 1] as number) + 1;
@@ -90,7 +90,7 @@ function addTo(counts: Counts, place: number): void {
   counts.push(place, 1);
 }
 
-function removeFrom(counts: Counts, place: number): void {
+function removeFrom(counts: PlaceCounts, place: number): void {
   for (let at = 0; at < counts.length; at += 2) {
     if (counts[at] !== place) continue;
     const left = (counts[at + 1] as number) - 1;

@@ -15,7 +15,7 @@ export interface KeptMemoryOptions {
 }
 
 /** What the samples of one endpoint have shown. */
-interface Shown {
+interface ShownMemory {
   readonly entry: EndpointEntry;
   sampledAt: Millis;
   /** Whether no request ran or waited in the last sample. */
@@ -39,7 +39,7 @@ interface Shown {
 export class KeptMemory {
   readonly #options: KeptMemoryOptions;
   /** By slot. */
-  readonly #shown: (Shown | undefined)[] = [];
+  readonly #shown: (ShownMemory | undefined)[] = [];
 
   constructor(options: KeptMemoryOptions) {
     this.#options = options;
@@ -78,7 +78,7 @@ export class KeptMemory {
     shown.kept = kept;
   }
 
-  #shownOf({ slot }: Endpoint, entry: EndpointEntry): Shown {
+  #shownOf({ slot }: Endpoint, entry: EndpointEntry): ShownMemory {
     const known = this.#shown[slot];
     if (known?.entry === entry) return known;
     const sampledAt = Number.NEGATIVE_INFINITY;

@@ -16,7 +16,7 @@ const ON_ITS_WAY_MS: Millis = 100;
 const SHOWN_MS: Millis = 5000;
 
 /** What the samples of one endpoint have shown. */
-interface Shown {
+interface ShownRequests {
   readonly entry: EndpointEntry;
   sampledAt: Millis;
   /** Since when samples have shown too few requests, and how many were missing at least. */
@@ -41,7 +41,7 @@ interface Shown {
 export class LostRequests {
   readonly #options: LostRequestsOptions;
   /** By slot. */
-  readonly #shown: (Shown | undefined)[] = [];
+  readonly #shown: (ShownRequests | undefined)[] = [];
 
   constructor(options: LostRequestsOptions) {
     this.#options = options;
@@ -82,7 +82,7 @@ export class LostRequests {
   }
 
   /** With a sample that came late, the time begins anew: what was between is not known. */
-  #shownOf(entry: EndpointEntry, { slot, metrics: { sampledAt } }: Endpoint): Shown {
+  #shownOf(entry: EndpointEntry, { slot, metrics: { sampledAt } }: Endpoint): ShownRequests {
     let shown = this.#shown[slot];
     if (shown?.entry !== entry) {
       shown = { entry, sampledAt, since: sampledAt, leastMissing: Number.POSITIVE_INFINITY };
@@ -93,7 +93,7 @@ export class LostRequests {
   }
 }
 
-function restart(shown: Shown, at: Millis): void {
+function restart(shown: ShownRequests, at: Millis): void {
   shown.since = at;
   shown.leastMissing = Number.POSITIVE_INFINITY;
 }

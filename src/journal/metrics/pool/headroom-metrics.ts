@@ -3,16 +3,16 @@ import type { Headroom } from '../../headroom/headroom.ts';
 import type { HeadroomReport, Rates, StageHeadroom } from '../../headroom/headroom-report.ts';
 import { endpointLabels, type MetricSample, showMetric } from '../page/family.ts';
 
-type Read = (stage: StageHeadroom) => number | undefined;
+type ReadStage = (stage: StageHeadroom) => number | undefined;
 
 const rate =
-  (of: (stage: StageHeadroom) => Rates | undefined, which: keyof Rates): Read =>
+  (of: (stage: StageHeadroom) => Rates | undefined, which: keyof Rates): ReadStage =>
   (stage) =>
     of(stage)?.[which];
 const requests = (stage: StageHeadroom): Rates | undefined => stage.requestsPerSecond;
 const tokens = (stage: StageHeadroom): Rates | undefined => stage.tokensPerSecond;
 
-const BY_STAGE: readonly (readonly [name: string, help: string, read: Read])[] = [
+const BY_STAGE: readonly (readonly [name: string, help: string, read: ReadStage])[] = [
   ['demand_requests_per_second', 'Requests that arrive.', rate(requests, 'used')],
   ['capacity_requests_per_second', 'Requests served with goodput.', rate(requests, 'capacity')],
   ['headroom_requests_per_second', 'Requests that more could arrive.', rate(requests, 'left')],

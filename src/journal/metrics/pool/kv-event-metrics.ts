@@ -32,7 +32,7 @@ interface KvEventFigures {
   readonly prompts: ReadonlyMap<string, number>;
 }
 
-type Read = (figures: KvEventFigures) => number | readonly MetricSample[];
+type ReadFigures = (figures: KvEventFigures) => number | readonly MetricSample[];
 
 /** Events are handled by one loop: the reference's number of workers. */
 const WORKERS = 1;
@@ -42,7 +42,7 @@ const FAMILIES: readonly (readonly [
   name: string,
   type: 'counter' | 'gauge',
   help: string,
-  read: Read,
+  read: ReadFigures,
 ])[] = [
   [
     'index_admissions_total',
@@ -136,7 +136,7 @@ export function registerKvEventMetrics(
   registry: Registry,
   read: () => KvEventFigures | undefined,
 ): void {
-  const show = (name: string, help: string, type: 'counter' | 'gauge', from: Read): void =>
+  const show = (name: string, help: string, type: 'counter' | 'gauge', from: ReadFigures): void =>
     showMetric(registry, { name, help, type }, () => {
       const figures = read();
       const value = figures === undefined ? [] : from(figures);

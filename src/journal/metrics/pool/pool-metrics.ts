@@ -19,11 +19,11 @@ interface PoolMetricsOptions {
   readonly deprecated?: boolean | undefined;
 }
 
-type Read = (metrics: EndpointMetrics) => number;
+type ReadEndpoint = (metrics: EndpointMetrics) => number;
 
-const kvCacheUsage: Read = (metrics) => metrics.kvCacheUsage;
-const waitingQueueSize: Read = (metrics) => metrics.waitingQueueSize;
-const runningRequests: Read = (metrics) => metrics.runningRequests;
+const kvCacheUsage: ReadEndpoint = (metrics) => metrics.kvCacheUsage;
+const waitingQueueSize: ReadEndpoint = (metrics) => metrics.waitingQueueSize;
+const runningRequests: ReadEndpoint = (metrics) => metrics.runningRequests;
 
 /** Gauges of the pool at the moment of the scrape. Means are over endpoints with a fresh sample. */
 export function registerPoolMetrics(options: PoolMetricsOptions): void {
