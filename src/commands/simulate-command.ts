@@ -13,7 +13,7 @@ import { readPool } from '../lab/simulate/pool-file.ts';
 import type { PoolSpec } from '../lab/simulate/pool-spec.ts';
 import { renderPlan } from '../lab/simulate/render-plan.ts';
 import type { JobResult, SimulationJob } from '../lab/simulate/run-job.ts';
-import { runJobs } from '../lab/simulate/run-jobs.ts';
+import { type JobsProgress, runJobs } from '../lab/simulate/run-jobs.ts';
 import { costPerHour, type ServerPlan, serverPlan } from '../lab/simulate/server-plan.ts';
 import { reshape } from '../lab/simulate/what-if.ts';
 import { remote } from '../remote/remote.ts';
@@ -136,12 +136,15 @@ async function run(flags: SimulateFlags): Promise<void> {
 }
 
 async function runWithProgress(
-  run: Omit<Parameters<typeof runJobs>[0], 'onResult'>,
+  run: Omit<Parameters<typeof runJobs>[0], 'onProgress'>,
 ): Promise<readonly JobResult[]> {
-  const format = '{value}/{total} simulations, {duration_formatted}';
-  const progress = startProgress({ total: run.jobs.length, format });
-  let done = 0;
-  const results = await runJobs({ ...run, onResult: () => progress.update(++done) });
+  // The bar also grows within a simulation, so its value is no number of simulations.
+  const format = '{percentage} %, {finished}/{total} simulations, {duration_formatted}';
+  const payload = { finished: 0 };
+  const progress = startProgress({ total: run.jobs.length, format, payload });
+  const onProgress = ({ done, finished }: JobsProgress): void =>
+    progress.update(done, { finished });
+  const results = await runJobs({ ...run, onProgress });
   progress.stop();
   return results;
 }

@@ -13,6 +13,7 @@ import type { TraceReading } from '../traces/trace.ts';
 import { jittered, speedUp } from '../traces/workload.ts';
 import { AskedSchedulers } from './asked-schedulers.ts';
 import type { Saturation } from './find-saturation.ts';
+import { jobShare } from './job-share.ts';
 import { type LoadProbe, saturate } from './saturate.ts';
 import { type SimulationOptions, simulateAsking, simulateIntoTable } from './simulate.ts';
 import { reshape } from './what-if.ts';
@@ -57,13 +58,18 @@ export interface JobResult {
   readonly trace?: TraceReading;
 }
 
+interface JobParts extends Pick<SimulationOptions, 'workload' | 'pool' | 'createPicker'> {
+  /** Called whenever a request has ended, with the share of the job that is done, from 0 to 1. */
+  readonly onShare?: (share: number) => void;
+}
+
 /**
  * Runs a job. The same job gives the same result on every machine, also where it asks a scheduler
  * in another process, if that answers by nothing but what it receives.
  */
 export async function runJob(
   job: SimulationJob,
-  { workload, pool, createPicker }: Pick<SimulationOptions, 'workload' | 'pool' | 'createPicker'>,
+  { workload, pool, createPicker, onShare }: JobParts,
 ): Promise<JobResult> {
   const { seed, spreadMs, config, scrapeIntervalMs, objective, replicas, shareDelayMs } = job;
   const drawn =
@@ -71,8 +77,15 @@ export async function runJob(
   const shaped = reshape(pool, job.shape);
   const pickers = { config, createPicker, scrapeIntervalMs, shareDelayMs };
   const shared = { ...pickers, ...(replicas && { replicas }), pool: shaped, seed };
-  const run = (speed: number): Promise<SimulationResult> =>
-    simulated({ ...shared, workload: speedUp(drawn, speed) }, job);
+  const count = workload.requests.length;
+  let runs = 0;
+  const onEnded = (ended: number): void =>
+    onShare?.(jobShare(runs + ended / count, job.findSaturation === true));
+  const run = async (speed: number): Promise<SimulationResult> => {
+    const done = await simulated({ ...shared, workload: speedUp(drawn, speed), onEnded }, job);
+    runs += 1;
+    return done;
+  };
   const result = await run(job.speed);
   const curves = job.curves === true ? curvesOf(result, shaped) : undefined;
   const ladder = curves && hitLadder(speedUp(drawn, job.speed), shaped, curves.binMs);

@@ -29,6 +29,8 @@ export interface SimulationOptions extends PickersOptions {
   readonly scrapeIntervalMs?: Millis;
   /** Makes the servers, where their engines are others than the stub's. */
   readonly createServer?: ((spec: ServerSpec, parts: ServerParts) => ModelServer) | undefined;
+  /** Called when a request has ended, with how many have. Must not throw. */
+  readonly onEnded?: ((ended: number) => void) | undefined;
 }
 
 /** A simulation whose results go into a table, without what the trace says of the requests. */
@@ -118,6 +120,7 @@ class Simulation {
       onEnd: ({ number, result }) => {
         this.#open -= 1;
         this.#results.keep(number, result);
+        options.onEnded?.(this.#arrived - this.#open);
         this.#arrivals.over(result.request);
       },
     };
