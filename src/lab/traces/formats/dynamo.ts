@@ -9,8 +9,11 @@ import {
   type TraceReader,
 } from '../trace-format.ts';
 
-/** Dynamo's hashes have 64 bits; as many of the upper ones remain exact in a number of JavaScript. */
-const DROPPED = 4096;
+/**
+ * Dynamo's hashes have 64 bits. A number of JavaScript keeps the upper 53 of them, so a large hash is
+ * divided by this: the quotient has 52 bits, and is exact.
+ */
+const DROPPED = 2 ** 12;
 /** Where no record has hashes, blocks are only the unit of memory. */
 const BLOCK_TOKENS = 64;
 
@@ -95,7 +98,7 @@ class DynamoReader implements TraceReader {
   }
 }
 
-/** Numbers above these are read without their lowest bits. */
+/** A hash of more than 53 bits has lost its lowest bits already when JSON was read. */
 function exactId(hash: number): number {
   return Number.isSafeInteger(hash) ? hash : Math.floor(hash / DROPPED);
 }
