@@ -15,6 +15,13 @@ export const outputTokens: z.ZodType<number> = z
 /** A duration, or a time that counts from the start of the trace. */
 export const nonNegative: z.ZodType<number> = z.number().nonnegative();
 
+/** The id of a trace or a span; anything else in its place counts as none. */
+export const spanId: z.ZodType<string | undefined> = z
+  .string()
+  .max(64)
+  .optional()
+  .catch(() => undefined);
+
 /** The value's characters that an error message contains at most. */
 const EXCERPT_CHARS = 60;
 

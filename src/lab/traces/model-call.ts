@@ -1,10 +1,18 @@
 import type { Millis } from '../../framework/runtime.ts';
 import { outputTokens, promptTokens } from './json-fields.ts';
+import { NestedCalls, type SpanPlace } from './nested-calls.ts';
 import type { TraceRequest } from './trace.ts';
-import { NO_TRACE_BLOCKS, SKIPPED } from './trace-format.ts';
+import {
+  NO_TRACE_BLOCKS,
+  type ReadResult,
+  readerOf,
+  SKIPPED,
+  type TraceReader,
+} from './trace-format.ts';
 
 /** What any store of spans says of one. */
-interface RecordedSpan {
+export interface RecordedSpan {
+  readonly place: SpanPlace;
   readonly atMs: Millis;
   readonly e2eMs: Millis | undefined;
   /** What the span is about, by the names of OpenTelemetry's GenAI conventions. */
@@ -26,8 +34,34 @@ const FIRST_TOKEN = [
   'gen_ai.latency.time_to_first_token',
 ];
 
-/** The request of a span that is a call of a model. */
-export function modelCallOf({
+/**
+ * A reader for formats of spans: of each text it takes the calls of models among the spans. A string
+ * in place of spans is an error message.
+ */
+export function modelCallReader(
+  spansIn: (text: string) => readonly RecordedSpan[] | string,
+): () => TraceReader {
+  return () => {
+    const nested = new NestedCalls();
+    const callOf = (span: RecordedSpan): TraceRequest | typeof SKIPPED => {
+      const operation = span.attributes.get('gen_ai.operation.name');
+      // Calls within the span of an agent or a tool are not those around it.
+      if (!OPERATIONS.has(operation)) return SKIPPED;
+      const request = requestOf(span);
+      if (request === SKIPPED) nested.addOther(span.place);
+      else nested.addCall(span.place, operation !== undefined);
+      return request;
+    };
+    const read = (text: string): ReadResult => {
+      const spans = spansIn(text);
+      return typeof spans === 'string' ? spans : spans.map(callOf);
+    };
+    const onRow = (row: number | undefined): void => nested.placeCall(row);
+    return { ...readerOf(read)(), onRow, rowsLeftOut: () => nested.rowsLeftOut() };
+  };
+}
+
+function requestOf({
   atMs,
   e2eMs,
   attributes,
@@ -36,7 +70,7 @@ export function modelCallOf({
   const first = (names: readonly string[]): string | number | undefined =>
     names.map((name) => attributes.get(name)).find((value) => value !== undefined);
   const prompt = promptTokens.safeParse(Number(first(INPUT)));
-  if (!prompt.success || !OPERATIONS.has(attributes.get('gen_ai.operation.name'))) return SKIPPED;
+  if (!prompt.success) return SKIPPED;
   const output = outputTokens.safeParse(Number(first(OUTPUT)));
   const session = attributes.get('gen_ai.conversation.id');
   const ttftMs = 1000 * Number(first(FIRST_TOKEN));

@@ -57,6 +57,11 @@ export class RequestTable implements TraceRequests {
     return this.#length;
   }
 
+  /** The rows of its requests. */
+  *rows(): Generator<number, void> {
+    for (let place = 0; place < this.#length; place++) yield this.#order?.[place] ?? place;
+  }
+
   at(index: number): TraceRequest | undefined {
     const place = index < 0 ? index + this.#length : index;
     if (place < 0 || place >= this.#length) return undefined;
@@ -65,17 +70,14 @@ export class RequestTable implements TraceRequests {
   }
 
   *[Symbol.iterator](): Generator<TraceRequest, void> {
-    for (let place = 0; place < this.#length; place++) {
-      const row = this.#order?.[place] ?? place;
+    for (const row of this.rows()) {
       yield this.#requestOf(row, this.tree.idsOf(this.#node.get(row)));
     }
   }
 
   /** The requests, with no list of blocks: making it takes most of the time. */
   *withoutBlocks(): Generator<TraceRequest, void> {
-    for (let place = 0; place < this.#length; place++) {
-      yield this.#requestOf(this.#order?.[place] ?? place, NO_TRACE_BLOCKS);
-    }
+    for (const row of this.rows()) yield this.#requestOf(row, NO_TRACE_BLOCKS);
   }
 
   /** Returns its row. `runs`: its blocks, where they are known as such. */
@@ -133,9 +135,17 @@ export class RequestTable implements TraceRequests {
     this.#e2eMs.set(row, e2eMs);
   }
 
+  /** Takes the requests of these rows away; none may be added after that. */
+  leaveOut(rows: readonly number[]): void {
+    const isKept = new Uint8Array(this.#length).fill(1);
+    for (const row of rows) isKept[row] = 0;
+    this.#order = Uint32Array.from(this.rows()).filter((row) => isKept[row] === 1);
+    this.#length = this.#order.length;
+  }
+
   /** Puts the requests into the order of arrival; those that arrive together keep theirs. */
   sort(): void {
-    const order = Uint32Array.from({ length: this.#length }, (_, row) => row);
+    const order = this.#order ?? Uint32Array.from({ length: this.#length }, (_, row) => row);
     const atMs = this.#atMs;
     this.#order = order.sort((a, b) => atMs.get(a) - atMs.get(b) || a - b);
   }

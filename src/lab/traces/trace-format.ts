@@ -18,6 +18,10 @@ export interface TraceReader {
   readonly read: (text: string) => ReadResult;
   /** Sentences about what was assumed, after the last line. */
   readonly notes?: () => readonly string[];
+  /** Told of each request that `read` returned, in their order: its row; undefined if it was refused. */
+  readonly onRow?: (row: number | undefined) => void;
+  /** Rows of requests that other rows have already, after the last line. */
+  readonly rowsLeftOut?: () => readonly number[];
 }
 
 /** Fields of a request that not every format can hold. */

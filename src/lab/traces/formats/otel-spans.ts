@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { parseJson } from '../json-fields.ts';
-import { modelCallOf } from '../model-call.ts';
+import { parseJson, spanId } from '../json-fields.ts';
+import { modelCallReader, type RecordedSpan } from '../model-call.ts';
 import { noTraceOf } from '../no-trace.ts';
-import type { TraceRequest } from '../trace.ts';
-import { type ReadResult, readerOf, type SKIPPED, type TraceFormat } from '../trace-format.ts';
+import type { TraceFormat } from '../trace-format.ts';
 
 /** OTLP's JSON has 64-bit numbers as strings; some exporters write them as numbers. */
 const nanoseconds = z.union([z.string().regex(/^\d{1,20}$/), z.number().nonnegative()]);
@@ -20,6 +19,9 @@ const attribute = z.object({
 });
 
 const span = z.object({
+  traceId: spanId,
+  spanId,
+  parentSpanId: spanId,
   startTimeUnixNano: nanoseconds,
   endTimeUnixNano: nanoseconds.optional(),
   attributes: z.array(attribute).optional(),
@@ -52,19 +54,32 @@ export const OTEL: TraceFormat = {
     (STORED.test(text) && /"(?:scopeSpans|resourceSpans)"/.test(text)),
   // Spans are usually in the order in which they ended.
   ordered: false,
-  reader: readerOf(read),
+  reader: modelCallReader(spansIn),
 };
 
-function read(text: string): ReadResult {
+type Resources = z.infer<typeof resources>;
+
+/** A string is an error message. */
+function spansIn(text: string): readonly RecordedSpan[] | string {
+  const found = resourcesIn(text);
+  if (typeof found === 'string') return found;
+  return found
+    .flatMap(({ scopeSpans = [] }) => scopeSpans)
+    .flatMap(({ spans = [] }) => spans)
+    .map(recorded);
+}
+
+/** A string is an error message. */
+function resourcesIn(text: string): Resources | string {
   const stored = STORED.test(text) ? parseJson(text, batch) : undefined;
   if (typeof stored === 'string') return stored;
   if (stored !== undefined) {
     const { batches, trace, result } = stored;
     const found = batches ?? trace?.resourceSpans ?? result?.resourceSpans;
-    return found === undefined ? noSpans(text) : requestsOf(found);
+    return found ?? noSpans(text);
   }
   const parsed = parseJson(text, exported);
-  return typeof parsed === 'string' ? noSpans(text, parsed) : requestsOf(parsed.resourceSpans);
+  return typeof parsed === 'string' ? noSpans(text, parsed) : parsed.resourceSpans;
 }
 
 /** A brace alone is how any JSON over many lines begins. */
@@ -72,22 +87,16 @@ function noSpans(text: string, wrong = 'resourceSpans is missing'): string {
   return noTraceOf(text) ?? wrong;
 }
 
-function requestsOf(found: z.infer<typeof resources>): readonly (TraceRequest | typeof SKIPPED)[] {
-  return found
-    .flatMap(({ scopeSpans = [] }) => scopeSpans)
-    .flatMap(({ spans = [] }) => spans)
-    .map(requestOf);
-}
-
-function requestOf(recorded: z.infer<typeof span>): TraceRequest | typeof SKIPPED {
-  const { startTimeUnixNano, endTimeUnixNano, attributes = [], status } = recorded;
+function recorded(each: z.infer<typeof span>): RecordedSpan {
+  const { startTimeUnixNano, endTimeUnixNano, attributes = [], status } = each;
   const atMs = millis(startTimeUnixNano);
-  return modelCallOf({
+  return {
+    place: { trace: each.traceId, span: each.spanId, parent: each.parentSpanId },
     atMs,
     e2eMs: endTimeUnixNano === undefined ? undefined : millis(endTimeUnixNano) - atMs,
     attributes: new Map(attributes.map(({ key, value }) => [key, plain(value)])),
     failed: status?.code === 2 || status?.code === 'STATUS_CODE_ERROR',
-  });
+  };
 }
 
 function plain(value: z.infer<typeof attribute>['value']): string | number | undefined {

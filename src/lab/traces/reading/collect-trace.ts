@@ -2,7 +2,7 @@ import { countOf } from '../../../framework/values/grouped.ts';
 import { RequestTable } from '../request-table.ts';
 import type { IdRun } from '../table/id-runs.ts';
 import { type TraceContent, TraceError, type TraceRequest } from '../trace.ts';
-import { REQUESTS_MAX, type ReadResult, SKIPPED } from '../trace-format.ts';
+import { REQUESTS_MAX, type ReadResult, SKIPPED, type TraceReader } from '../trace-format.ts';
 import { wholeMicros } from '../whole-micros.ts';
 import { CountedLengths } from './answer-lengths.ts';
 
@@ -55,17 +55,27 @@ export class TraceCollector {
     this.#options = options;
   }
 
-  /** Adds what a reader returned for a line. */
-  add(result: ReadResult, line: number): void {
+  /** Adds what a reader returned for a line, and tells it the rows of the requests. */
+  add(result: ReadResult, line: number, onRow?: TraceReader['onRow']): void {
     this.#line = line;
-    if (typeof result === 'string') this.refuse(result, line);
-    else if ('atMs' in result) this.addRequest(result, line);
-    else {
-      for (const each of result) {
-        if (each === SKIPPED) this.#leftOut += 1;
-        else this.addRequest(each, line);
+    if (typeof result === 'string') {
+      this.refuse(result, line);
+      return;
+    }
+    for (const each of 'atMs' in result ? [result] : result) {
+      if (each === SKIPPED) this.#leftOut += 1;
+      else {
+        const row = this.addRequest(each, line);
+        onRow?.(row);
       }
     }
+  }
+
+  /** Leaves out the requests of these rows, which other rows have already. */
+  leaveOut(rows: readonly number[]): void {
+    if (rows.length === 0) return;
+    this.#requests.leaveOut(rows);
+    this.note(`left out: ${countOf(rows.length, 'span')} of calls that other spans show, too`);
   }
 
   /** Skips a line that cannot be read. */
@@ -183,7 +193,7 @@ export class TraceCollector {
     const requests = this.#requests;
     const known = new CountedLengths();
     const unknown: number[] = [];
-    for (let row = 0; row < requests.length; row++) {
+    for (const row of requests.rows()) {
       const tokens = requests.outputTokensOf(row);
       if (Number.isNaN(tokens)) unknown.push(row);
       else known.add(tokens);

@@ -70,9 +70,12 @@ function parse(chunks: Iterable<Buffer>, source: string, options: ReadOptions): 
   for (const piece of piecesOf(all, shape, first.text)) {
     if (reader.hasHeader === true && piece.line === first.line) continue;
     if ('wrong' in piece) collector.refuse(piece.wrong, piece.line);
-    else if (piece.text.trim() !== '') collector.add(reader.read(piece.text), piece.line);
+    else if (piece.text.trim() !== '') {
+      collector.add(reader.read(piece.text), piece.line, reader.onRow);
+    }
     if (collector.hasFirst(enough)) break;
   }
+  collector.leaveOut(reader.rowsLeftOut?.() ?? []);
   for (const note of reader.notes?.() ?? []) collector.note(note);
   return collector.trace(reader.blockTokens);
 }
