@@ -182,6 +182,9 @@ it.each([1, 2, ...inLongRuns(3, 4, 5, 6, 7, 8)])(
       api.isInstalled = true;
       await bed.run(CALM_MS);
       expect(bed.found()).toEqual(bed.wanted());
+      bed.relabel();
+      await bed.run(2000);
+      expect(bed.found()).toEqual(bed.wanted());
       expect([follower.synced, bed.settled()]).toEqual([true, 1]);
       const isOfObject = (sentence: string): boolean => sentence.includes(' is not followed: ');
       expect(follower.troubles.filter((each) => !isOfObject(each))).toEqual([]);
