@@ -39,7 +39,10 @@ describe('[V361] a long file that is read while the program serves', () => {
     expect(error).toBeInstanceOf(ConfigError);
     expect(String(error)).toContain('pool.yaml');
     expect((error as ConfigError).issues).toEqual([
-      { path: 'endpoints[0].port', message: 'is 0: make it a port from 1 to 65535' },
+      {
+        path: 'line 2, column 36: endpoints[0].port',
+        message: 'is 0: make it a port from 1 to 65535',
+      },
     ]);
   });
 

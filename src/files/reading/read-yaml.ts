@@ -25,7 +25,7 @@ export function readYaml(
     const message = 'is not UTF-8 text: it has zero bytes, as UTF-16 has; save it as UTF-8';
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
-  const lineCounter = new (library().LineCounter)();
+  const lineCounter = new (yamlLibrary().LineCounter)();
   const errors: SyntaxFault[] = [];
   const [document, ...others] = parsed(text, { lineCounter, errors, source, scalars });
   const second = others.find((other) => !isEmpty(other));
@@ -63,7 +63,7 @@ function offsetOf(place: FaultPlace): number {
 let loaded: typeof Yaml | undefined;
 
 /** 72 files, a tenth of the start of a picker that reads none. */
-function library(): typeof Yaml {
+export function yamlLibrary(): typeof Yaml {
   loaded ??= createRequire(import.meta.url)('yaml') as typeof Yaml;
   return loaded;
 }
@@ -101,7 +101,7 @@ function parsed(text: string, parts: ParsedParts): readonly Yaml.Document.Parsed
   const composer = composerOf(parts, documents);
   const message = `is nested deeper than ${LEVELS_MAX} levels`;
   try {
-    for (const token of new (library().Parser)(lineCounter.addNewLine).parse(text)) {
+    for (const token of new (yamlLibrary().Parser)(lineCounter.addNewLine).parse(text)) {
       const at = tooDeepAt(token);
       if (at !== undefined) {
         throw new ConfigError(source, syntaxIssues([{ at, message }], lineCounter));
@@ -123,7 +123,7 @@ function composerOf(
   { lineCounter, errors, scalars }: ParsedParts,
   documents: readonly unknown[],
 ): Yaml.Composer {
-  const composer = new (library().Composer)({
+  const composer = new (yamlLibrary().Composer)({
     lineCounter,
     prettyErrors: false,
     merge: true,

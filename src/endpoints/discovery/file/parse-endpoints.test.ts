@@ -104,11 +104,11 @@ modelRewrites:
       '[::ffff:10.0.0.1]:8000',
     ]);
     expect(issuesOf(list(entry('a', 'fd00::1'), entry('b', '[FD00:0::1]')))).toEqual([
-      'endpoints[1]: has the same address [fd00::1]:8000 as endpoints[0]; give it another',
+      'line 3, column 3: endpoints[1]: has the same address [fd00::1]:8000 as endpoints[0]; give it another',
     ]);
   });
 
-  it('lists every problem at once, with its path', () => {
+  it('[G306] lists every problem at once, with its line and path', () => {
     const text = `
 endpoints:
 - {name: a, address: 10.0.0.256, port: 0}
@@ -120,16 +120,16 @@ endpoints:
 - {name: f, address: 10.0.0.4, port: "8000"}
 `;
     expect(issuesOf(text)).toEqual([
-      'endpoints[0].address: is "10.0.0.256": make it an IPv4 or IPv6 address or a host name, without a port',
-      'endpoints[0].port: is 0: make it a port from 1 to 65535',
-      'endpoints[1].name: must not be empty',
-      'endpoints[1].weight: is not a known field',
-      'endpoints[2].address: is "10.0.0.2:80": make it an IPv4 or IPv6 address or a host name, without a port',
-      'endpoints[2].port: is "eight": make it a port from 1 to 65535',
-      'endpoints[2].labels.rank: must be a string, not a number',
-      'endpoints[3].role: differs from the label llm-d.ai/role; keep one of the two',
-      'endpoints[5]: has the same name default/e as endpoints[4]; give it another',
-      'endpoints[6]: has the same address 10.0.0.4:8000 as endpoints[4]; give it another',
+      'line 3, column 13: endpoints[0].address: is "10.0.0.256": make it an IPv4 or IPv6 address or a host name, without a port',
+      'line 3, column 34: endpoints[0].port: is 0: make it a port from 1 to 65535',
+      'line 4, column 4: endpoints[1].name: must not be empty',
+      'line 4, column 45: endpoints[1].weight: is not a known field',
+      'line 5, column 13: endpoints[2].address: is "10.0.0.2:80": make it an IPv4 or IPv6 address or a host name, without a port',
+      'line 5, column 37: endpoints[2].port: is "eight": make it a port from 1 to 65535',
+      'line 5, column 59: endpoints[2].labels.rank: must be a string, not a number',
+      'line 6, column 44: endpoints[3].role: differs from the label llm-d.ai/role; keep one of the two',
+      'line 8, column 3: endpoints[5]: has the same name default/e as endpoints[4]; give it another',
+      'line 9, column 3: endpoints[6]: has the same address 10.0.0.4:8000 as endpoints[4]; give it another',
     ]);
   });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { otherPurpose } from '../../../files/reading/file-purpose.ts';
 import { readYaml } from '../../../files/reading/read-yaml.ts';
+import { withLines } from '../../../files/reading/yaml-lines.ts';
 import { zodIssues } from '../../../files/reading/zod-issues.ts';
 import { RANK_COUNT_LABEL } from '../../../framework/data-parallel-rank.ts';
 import type { EndpointId } from '../../../framework/endpoint.ts';
@@ -119,9 +120,12 @@ export function parseEndpoints(text: string, source: string): EndpointsList {
   const other = otherPurpose(value, { field: 'endpoints', noun: 'list of endpoints' });
   if (other !== undefined) throw new ConfigError(source, [{ path: 'file', message: other }]);
   const file = fileSchema.safeParse(value);
-  if (!file.success) throw new ConfigError(source, zodIssues(file.error, { schema: fileSchema }));
+  if (!file.success) {
+    const faults = zodIssues(file.error, { schema: fileSchema });
+    throw new ConfigError(source, withLines(text, faults));
+  }
   const { specs, issues } = readEntries(file.data.endpoints);
-  if (issues.length > 0) throw new ConfigError(source, issues);
+  if (issues.length > 0) throw new ConfigError(source, withLines(text, issues));
   const { objectives, modelRewrites } = file.data;
   return {
     endpoints: [...specs.values()],
