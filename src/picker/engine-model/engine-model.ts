@@ -23,13 +23,11 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { Mutable } from '../../framework/values/mutable.ts';
 import { AdapterNames } from './adapter-names.ts';
 import { FirstTokenFits } from './first-token-fits.ts';
-import { FADING } from './first-token-noise.ts';
 import { OutputLength } from './output-length.ts';
 import { PrefillSpeeds } from './prefill-speeds.ts';
-import { predictMs, promptFeatures, scaled } from './prompt-features.ts';
+import { promptFeatures, scaled } from './prompt-features.ts';
 import { RecentDemand } from './recent-demand.ts';
 import { mayWaitForResources } from './resource-waits.ts';
-import { SpeedRatios } from './speed-ratios.ts';
 import { type Moment, noStep, StepPhases, type StepsBefore } from './step-phases.ts';
 
 /** After this many answers the step times are updated only with every `REFRESH_ANSWERS`th. */
@@ -48,14 +46,10 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   readonly adapters: AdapterNames = new AdapterNames();
   readonly #outputLength = new OutputLength();
   readonly #fits = new FirstTokenFits();
-  readonly #ratios = new SpeedRatios((features) => predictMs(features, this.#fits.coefficients));
   readonly #prefill = new PrefillSpeeds();
   readonly #demand = new RecentDemand();
   readonly #steps = new StepPhases();
   #answers = 0;
-  /** Answers whose first token was not seen, and how many times as long they take as predicted. */
-  #unseen = 0;
-  #unseenLog = 0;
   /** By slot, as of the last update: reading them must change nothing. */
   #stepTimes: StepTime[] = [];
   /** The step time of endpoints that have not answered yet: a pick reads it for each of them. */
@@ -101,7 +95,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
 
   onEndpointRemoved({ slot }: Endpoint): void {
     this.#demand.forget(slot);
-    this.#ratios.forget(slot);
+    this.#fits.forget(slot);
     this.#steps.forget(slot);
     this.#prefill.forget(slot);
     this.#updateStepTimes();
@@ -110,7 +104,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   onRouted(routed: Routed): void {
     const { request, endpoint, prefill, at } = routed;
     const computes = prefill ?? endpoint;
-    if (prefill === undefined) this.#steps.sent(routed, this.#wholeStepTime(endpoint));
+    if (prefill === undefined) this.#steps.sent(routed, this.#fits.wholeStepTime(endpoint.slot));
     const prefillTokens = Math.max(1, tokensToCompute(routed));
     // Without attention: decision 284 says what was measured with it.
     const promptMs = this.stepTime(computes).perPrefillTokenMs * prefillTokens;
@@ -125,13 +119,13 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   onFirstToken(routed: Routed, at: Millis): void {
     const before = this.#steps.firstToken(routed, at);
     if (mayWaitForResources(routed, this.adapters)) return;
-    const { endpoint, prefill, load } = routed;
+    const { prefill } = routed;
     if (prefill !== undefined) {
       this.#prefill.onFirstToken(routed, prefill, at);
       this.#answered();
       return;
     }
-    const ratio = this.#ratios.ratio(endpoint.slot);
+    const { slot } = routed.endpoint;
     const sinceSent = { features: featuresOf(routed), observedMs: at - routed.at };
     const sinceStep =
       before === undefined
@@ -140,13 +134,8 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
             features: featuresSince(routed, before),
             observedMs: at - before.since,
           };
-    const { features, observedMs } = this.#fits.seesSteps ? sinceStep : sinceSent;
-    const predictedMs = predictMs(features, this.#fits.coefficients);
-    // Behind other prompts it would share what is mistaken in their times.
-    const alone = load.pendingPrefillTokens === 0;
-    this.#ratios.observe(endpoint.slot, { features, observedMs, predictedMs, alone });
-    this.#prefill.onOwnFirstToken(routed, sinceSent.observedMs / ratio);
-    this.#fits.observe({ sinceStep, sinceSent, ratio, alone });
+    this.#prefill.onOwnFirstToken(routed, sinceSent.observedMs / this.#fits.ratio(slot));
+    this.#fits.observe({ slot, pendingMs: pendingMsOf(routed), sinceStep, sinceSent });
     this.#answered();
   }
 
@@ -161,11 +150,6 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     else this.#endedUnseen(routed, at, completionTokens);
   }
 
-  /**
-   * An answer whose first token was not seen, as all that are not streamed. Its whole time depends
-   * on what comes meanwhile, and says nothing about prompts and steps of the pool: so only how it
-   * compares with other such answers counts, which shows how fast its endpoint is beside others.
-   */
   #endedUnseen(routed: Routed, at: Millis, outputTokens: number): void {
     if (
       routed.prefill !== undefined ||
@@ -175,13 +159,8 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
       return;
     const { slot } = routed.endpoint;
     const features = featuresOf(routed, outputTokens);
-    const predictedMs = predictMs(features, this.#fits.coefficients);
     const observedMs = Math.max(1e-3, at - routed.at);
-    const log = Math.log(observedMs / (this.#ratios.ratio(slot) * predictedMs));
-    this.#unseen = Math.min(this.#unseen + 1, 1 / FADING);
-    this.#unseenLog += (log - this.#unseenLog) / this.#unseen;
-    const usualMs = observedMs / Math.exp(this.#unseenLog);
-    this.#ratios.observe(slot, { features, observedMs: usualMs, predictedMs });
+    this.#fits.observeUnseen({ slot, pendingMs: pendingMsOf(routed), features, observedMs });
     this.#answered();
   }
 
@@ -189,7 +168,6 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     this.#answers += 1;
     if (this.#answers > SETTLED_ANSWERS && this.#answers % REFRESH_ANSWERS !== 0) return;
     this.#fits.update();
-    this.#ratios.update();
     this.#prefill.update();
     this.#updateStepTimes();
   }
@@ -208,14 +186,9 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
       this.#stepTimes[slot] = this.#prefill.stepTime(slot);
     }
     // What a server does for itself shows its speed without a transfer.
-    for (const slot of this.#ratios.slots()) {
-      const ratio = this.#ratios.ratio(slot);
-      this.#stepTimes[slot] = scaled(stepTime, ratio);
+    for (const slot of this.#fits.slots()) {
+      this.#stepTimes[slot] = scaled(stepTime, this.#fits.ratio(slot));
     }
-  }
-
-  #wholeStepTime({ slot }: Endpoint): StepTime {
-    return scaled(this.#fits.wholeStepTime, this.#ratios.ratio(slot));
   }
 
   /** The time that one more sequence adds to its steps, without their fixed time. */
@@ -235,6 +208,12 @@ function featuresOf(
   const { promptTokens } = request;
   const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
   return promptFeatures({ load, endpoint }, { promptTokens, uncachedTokens }, outputTokens);
+}
+
+/** The part of the first of `featuresOf` that is of prompts which were pending there. */
+function pendingMsOf({ load, endpoint }: Routed): Millis {
+  const { pendingPrefillTokens } = loadPerEngine(load, endpoint);
+  return PRIOR_STEP_TIME.perPrefillTokenMs * pendingPrefillTokens;
 }
 
 /** What the time since `before.since` depends on: with the steps and prompts before its own step. */

@@ -5,6 +5,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { EngineModel } from './engine-model.ts';
+import { FirstTokenFits } from './first-token-fits.ts';
 
 const STEP_MS = 30;
 const LOAD = { requests: 1, pendingPrefillTokens: 0, contextTokens: 0 };
@@ -60,4 +61,35 @@ it('[Q388] knows the step again once first tokens are predicted better by it', (
   taught.answers(400, prepared);
   taught.answers(1500, inNext);
   expect(Math.abs(taught.step().restMs - STEP_MS)).toBeLessThan(6);
+});
+
+it('[Q392] takes equal endpoints for equal when the way changes that counts', () => {
+  const random = seededRandom(3);
+  const fits = new FirstTokenFits();
+  /** Steps count as two in times since prompts were sent, and are twice as many since steps began. */
+  const answers = (count: number, sentNoise: number, stepNoise: number): void => {
+    for (let n = 0; n < count; n++) {
+      for (const [slot, promptMs] of [60, 5].entries()) {
+        const chance = random.next() - 0.5;
+        fits.observe({
+          slot,
+          pendingMs: 0,
+          sinceSent: {
+            features: [promptMs, 10, 1, 0],
+            observedMs: (promptMs + 20) * Math.exp(sentNoise * chance),
+          },
+          sinceStep: {
+            features: [promptMs, 20, 1, 0],
+            observedMs: (promptMs + 20) * Math.exp(stepNoise * chance),
+          },
+        });
+      }
+      fits.update();
+      for (const slot of [0, 1]) expect(Math.abs(fits.ratio(slot) - 1)).toBeLessThan(0.02);
+    }
+  };
+  answers(300, 0.1, 0.8);
+  expect(fits.seesSteps).toBe(false);
+  answers(600, 0.8, 0.1);
+  expect(fits.seesSteps).toBe(true);
 });

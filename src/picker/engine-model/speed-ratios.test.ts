@@ -66,6 +66,26 @@ describe('SpeedRatios', () => {
     expect(ratios.ratio(0)).toBe(1);
   });
 
+  it('[Q393] takes what is mistaken in waits for other prompts for no difference between endpoints', () => {
+    const taught = (waitedShares: readonly number[]): SpeedRatios => {
+      const random = seededRandom(1);
+      const ratios = new SpeedRatios(asPredicted);
+      for (let n = 0; n < 200; n++) {
+        waitedShares.forEach((waitedShare, slot) => {
+          const factor = slot < 4 ? 1 : 1.25;
+          const observedMs = factor * 100 * Math.exp(random.next() - 0.5);
+          ratios.observe(slot, { ...answer(observedMs), waitedShare });
+        });
+        ratios.update();
+      }
+      return ratios;
+    };
+    const unlike = taught([0.3, 0.3, 0.3, 0.3, 0.9, 0.9, 0.9]);
+    for (const slot of [0, 4, 6]) expect(unlike.ratio(slot)).toBe(1);
+    const alike = taught([0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9]);
+    expect(alike.ratio(6) / alike.ratio(0)).toBeGreaterThan(1.15);
+  });
+
   it('gives an endpoint without answers the ratio of the pool', () => {
     const ratios = observed([3, 3, 3], 100);
     expect(ratios.ratio(7)).toBeCloseTo(ratios.ratio(0), 6);

@@ -16,6 +16,11 @@ const WITHIN_PRIOR_ANSWERS = 5;
  */
 const MEMORY_ANSWERS = 200;
 const OBSERVATIONS_MAX = MEMORY_ANSWERS / ANSWERS_PER_OBSERVATION;
+/**
+ * The standard deviation of what the pool model takes a wait for other prompts for, as a part of it:
+ * of a pending prompt half is left to compute in the mean, and not all.
+ */
+const WAIT_DEVIATION = 0.5;
 /** Larger ratios are cut off, so that single slow answers do not dominate. */
 const LOG_RATIO_MAX = Math.log(4);
 /** A spread between endpoints is real beyond so many standard deviations of what chance gives. */
@@ -32,6 +37,8 @@ interface SlotRecord {
   /** Means of the observed time, and of each feature, relative to what was predicted then. */
   observed: number;
   readonly features: number[];
+  /** The mean of `waitedShare`. */
+  waitedShare: number;
   /** The logarithm of observed over predicted time, by the prediction of the last `update`. */
   mean: number;
 }
@@ -43,6 +50,8 @@ interface TimedAnswer {
   readonly predictedMs: number;
   /** Whether no other prompt was pending there when it was sent; false if left out. */
   readonly alone?: boolean;
+  /** Which part of the predicted time is for prompts that were pending there; 0 if left out. */
+  readonly waitedShare?: number;
 }
 
 /**
@@ -50,13 +59,17 @@ interface TimedAnswer {
  * is real is judged from the pool itself, as the results of studies are put together (DerSimonian
  * and Laird 1986): where endpoints differ no more than chance may explain, they are taken to be
  * equal, so that none is avoided for what one answer seemed to show; where the spread between them
- * is clear, each keeps its own ratio, the more its answers say. An endpoint that gets no answers
+ * is clear, each keeps its own ratio, the more its answers say. What is mistaken in waits for other
+ * prompts is mistaken alike at all endpoints, however many answers there are: it looks like a
+ * difference between those that waited for more and for less of their time. An endpoint that gets no answers
  * while others do is forgotten in time, and so is tried again.
  */
 export class SpeedRatios {
   readonly #records = new Map<number, SlotRecord>();
   readonly #predict: (features: readonly number[]) => number;
   #grandMean = 0;
+  /** The mean of `waitedShare` over all observations. */
+  #waitedShare = 0;
   /** Variance between endpoints beyond what chance explains. */
   #between = 0;
   /** Variance of the answers of one endpoint, and how many answers it is from. */
@@ -87,7 +100,8 @@ export class SpeedRatios {
     return Math.exp(trust * (record.mean - this.#grandMean));
   }
 
-  observe(slot: number, { features, observedMs, predictedMs, alone }: TimedAnswer): void {
+  observe(slot: number, answer: TimedAnswer): void {
+    const { features, observedMs, predictedMs, alone, waitedShare = 0 } = answer;
     const unit = Math.max(predictedMs, 1e-3);
     const log = Math.log(Math.max(observedMs, 1e-3) / unit);
     const limited = Math.max(-LOG_RATIO_MAX, Math.min(LOG_RATIO_MAX, log));
@@ -96,6 +110,7 @@ export class SpeedRatios {
       observations: 0,
       observed: 0,
       features: features.map(() => 0),
+      waitedShare: 0,
       mean: limited,
     };
     this.#records.set(slot, record);
@@ -105,6 +120,7 @@ export class SpeedRatios {
     record.observations = Math.min(OBSERVATIONS_MAX, record.observations + 1 / perObservation);
     const weight = 1 / record.answers;
     record.observed += weight * (Math.exp(limited) - record.observed);
+    record.waitedShare += weight * (waitedShare - record.waitedShare);
     for (let index = 0; index < features.length; index++) {
       const mean = record.features[index] as number;
       record.features[index] = mean + weight * ((features[index] as number) / unit - mean);
@@ -128,13 +144,9 @@ export class SpeedRatios {
   update(): void {
     const endpoints = this.#records.size;
     if (endpoints === 0) return;
-    const since = this.#answers - this.#answersAtUpdate;
-    const kept = (1 - 1 / (MEMORY_ANSWERS * endpoints)) ** since;
-    this.#answersAtUpdate = this.#answers;
+    this.#fade();
     let [weights, squares, sum] = [0, 0, 0];
     for (const record of this.#records.values()) {
-      record.answers = Math.max(WEIGHT_MIN, kept * record.answers);
-      record.observations = Math.max(WEIGHT_MIN, kept * record.observations);
       record.mean = Math.log(record.observed / Math.max(this.#predict(record.features), 1e-3));
       const weight = 1 / this.#chanceOf(record);
       weights += weight;
@@ -154,6 +166,21 @@ export class SpeedRatios {
     this.#grandMean = this.#meanOf();
   }
 
+  /** Answers since the last `update` make earlier ones count less. */
+  #fade(): void {
+    const since = this.#answers - this.#answersAtUpdate;
+    const kept = (1 - 1 / (MEMORY_ANSWERS * this.#records.size)) ** since;
+    this.#answersAtUpdate = this.#answers;
+    let [observations, waited] = [0, 0];
+    for (const record of this.#records.values()) {
+      record.answers = Math.max(WEIGHT_MIN, kept * record.answers);
+      record.observations = Math.max(WEIGHT_MIN, kept * record.observations);
+      observations += record.observations;
+      waited += record.observations * record.waitedShare;
+    }
+    this.#waitedShare = waited / observations;
+  }
+
   /** Each endpoint counts by how well it is known. */
   #meanOf(): number {
     let [weights, sum] = [0, 0];
@@ -165,8 +192,9 @@ export class SpeedRatios {
     return sum / weights;
   }
 
-  /** The variance that chance alone gives a mean of so many observations. */
-  #chanceOf({ observations }: SlotRecord): number {
-    return (this.#within + Number.EPSILON) / observations;
+  /** The variance that a mean has by chance, and by what waits were taken for. */
+  #chanceOf({ observations, waitedShare }: SlotRecord): number {
+    const mistaken = WAIT_DEVIATION * (waitedShare - this.#waitedShare);
+    return (this.#within + Number.EPSILON) / observations + mistaken * mistaken;
   }
 }
