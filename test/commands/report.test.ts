@@ -118,7 +118,7 @@ describe('the report', () => {
       );
       const [first = ''] = names;
       const cells = Array.from({ length: 9 }, () => '12,345 ±678');
-      const told = names.map((name) => [name, 'no clear difference (−1.6 to 2.7 %)', ...cells]);
+      const worded = names.map((name) => [name, 'no clear difference (−1.6 to 2.7 %)', ...cells]);
       const head = [
         'configuration',
         `first token, against ${first}`,
@@ -126,7 +126,7 @@ describe('the report', () => {
       ];
       const drawn = names.map((name) => ({ name }));
       const body = `<p class="verdict">${first} is the soonest</p>${factBox([['Pool', first]])}
-        <div class="scroll told">${htmlTable([head, ...told])}</div>${legend(drawn)}
+        <div class="scroll worded">${htmlTable([head, ...worded])}</div>${legend(drawn)}
         <section>${figure(first, first, '<svg viewBox="0 0 9 9"></svg>')}</section>`;
       writeFileSync(join(folder, 'names.html'), htmlPage(first, body));
       const browser = await chromium.launch(browserLaunch);

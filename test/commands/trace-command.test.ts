@@ -227,7 +227,7 @@ describe('pointsman trace convert', () => {
       expect(result.stdout + result.stderr).toContain('lines left out: 1; the first, line ');
     }
     const unknown = await pointsman(...(commands[1] ?? []), '--from', 'x');
-    expect(unknown.stderr).toContain('Allowed choices are pointsman, otel, mooncake');
+    expect(unknown.stderr).toContain('Allowed choices are pointsman, dynamo, otel');
   });
 
   it('[O321][O323] refuses a damaged trace in one sentence with the line, or counts lines left out and says what the rest is; so does simulate', async () => {
