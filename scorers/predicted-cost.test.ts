@@ -109,7 +109,13 @@ describe('predicted-cost-scorer', () => {
   });
 
   it('avoids an endpoint whose KV memory is nearly full', () => {
-    expect(best([{ kv: 0.97, requests: 9, matchedBlocks: 20 }, { requests: 9 }])).toBe(1);
+    const busy = { requests: 9, contextTokens: 388_000 };
+    expect(best([{ ...busy, kv: 0.97, matchedBlocks: 20 }, busy])).toBe(1);
+  });
+
+  it('[Q401] avoids an endpoint that requests of others have filled, which has none of ours', () => {
+    expect(best([{ kv: 0.95 }, {}])).toBe(1);
+    expect(best([{ kv: 0.99, matchedBlocks: 20 }, {}])).toBe(1);
   });
 
   it('takes the count of the engine, which has what requests share once, and its own where there is none', () => {

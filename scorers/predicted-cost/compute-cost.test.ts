@@ -18,6 +18,7 @@ const STATE: EndpointState = {
   cachedTokens: 0,
   capacityTokens: 400_000,
   heldTokens: 30_000,
+  heldByEach: 0,
   adapterMs: 0,
   slotMs: 0,
   suspectMs: 0,
@@ -126,13 +127,42 @@ describe('what a request costs at a place', () => {
     expect(many.stepsMs).toBeGreaterThan(few.stepsMs);
   });
 
-  it('waits for no memory while a fifth of it is free', () => {
+  /** Both waits for memory at this use of it, where `requests` of ours hold `eachTokens` each. */
+  const memoryWaits = (
+    heldTokens: number,
+    [requests, eachTokens]: readonly [number, number],
+    { promptTokens = 4000, cachedTokens = 0, heldByEach = 0 } = {},
+  ): readonly number[] => {
     const breakdown = emptyBreakdown();
-    computeCost(REQUEST, { ...STATE, heldTokens: 300_000 }, breakdown);
-    expect([breakdown.memoryMs, breakdown.memoryDelayForOthersMs]).toEqual([0, 0]);
-    computeCost(REQUEST, { ...STATE, heldTokens: 350_000 }, breakdown);
-    expect(breakdown.memoryMs).toBeGreaterThan(0);
-    expect(breakdown.memoryDelayForOthersMs).toBeGreaterThan(0);
+    const load = { requests, pendingPrefillTokens: 0, contextTokens: requests * eachTokens };
+    const state = { ...STATE, load, cachedTokens, heldTokens, heldByEach };
+    computeCost({ ...REQUEST, promptTokens }, state, breakdown);
+    return [breakdown.memoryMs, breakdown.memoryDelayForOthersMs];
+  };
+  const NO_WAITS = [0, 0];
+
+  it('[Q400] waits for memory where chance makes its use more than all: with few large requests sooner than with many small ones', () => {
+    for (const wait of memoryWaits(340_000, [80, 4200])) expect(wait).toBeGreaterThan(0);
+    expect(memoryWaits(340_000, [560, 600], { promptTokens: 400 })).toEqual(NO_WAITS);
+    // The use varies by what all there hold, and not by how large this one is.
+    expect(memoryWaits(340_000, [560, 600])).toEqual(NO_WAITS);
+    expect(memoryWaits(340_000, [80, 4200], { promptTokens: 400 })[0]).toBeGreaterThan(0);
+    expect(memoryWaits(200_000, [48, 4200])).toEqual(NO_WAITS);
+    // What it shares with others is there, whoever comes and goes.
+    expect(memoryWaits(340_000, [80, 4200], { cachedTokens: 3900 })).toEqual(NO_WAITS);
+  });
+
+  it('[Q401] waits for memory that requests of others hold: they are as large as what runs there, or as ours where nothing is reported', () => {
+    for (const wait of memoryWaits(340_000, [0, 0])) expect(wait).toBeGreaterThan(0);
+    expect(memoryWaits(340_000, [1, 4200])[0]).toBeGreaterThan(0);
+    expect(memoryWaits(340_000, [0, 0], { promptTokens: 400 })).toEqual(NO_WAITS);
+    expect(memoryWaits(340_000, [20, 600], { promptTokens: 400 })).toEqual(NO_WAITS);
+    const short = { promptTokens: 400, heldByEach: 4200 };
+    expect(memoryWaits(340_000, [0, 0], short)[0]).toBeGreaterThan(0);
+    expect(memoryWaits(340_000, [20, 600], short)[0]).toBeGreaterThan(0);
+    // More are under way than would fill what the engine reports: its report is late, or they share.
+    const [late = 0] = memoryWaits(380_000, [400, 4200]);
+    expect(late).toBeGreaterThan(memoryWaits(380_000, [90, 4200])[0] ?? 0);
   });
 
   it('[Q260] delays others for memory by the answers in flight in the pool, where these take minutes', () => {
@@ -140,7 +170,7 @@ describe('what a request costs at a place', () => {
       const breakdown = emptyBreakdown();
       const traffic = { requestsPerMs, utilization: 0.4 };
       const requestsPerToken = (): number => 50 / 400_000;
-      const state = { ...STATE, requestsPerToken, traffic, heldTokens: 350_000 };
+      const state = { ...STATE, requestsPerToken, traffic, heldTokens: 399_500 };
       computeCost({ ...REQUEST, outputTokens }, state, breakdown);
       return breakdown.memoryDelayForOthersMs;
     };
@@ -149,7 +179,7 @@ describe('what a request costs at a place', () => {
     expect(delayMs(20_000, 1 / 3000)).toBe(delayMs(20_000, 1 / 6000));
     const crowdedOut = { isCrowdedOut: true, outputTokens: 20_000 };
     const breakdown = emptyBreakdown();
-    computeCost({ ...REQUEST, ...crowdedOut }, { ...STATE, heldTokens: 350_000 }, breakdown);
+    computeCost({ ...REQUEST, ...crowdedOut }, { ...STATE, heldTokens: 390_000 }, breakdown);
     expect(breakdown.memoryMs).toBeGreaterThan(0);
     expect(breakdown.memoryDelayForOthersMs).toBe(0);
   });
@@ -159,13 +189,14 @@ describe('what a request costs at a place', () => {
       const breakdown = emptyBreakdown();
       const sentPrefillTokens = STATE.load.pendingPrefillTokens;
       const load = { ...STATE.load, pendingPrefillTokens, sentPrefillTokens };
-      computeCost(REQUEST, { ...STATE, heldTokens, load }, breakdown);
+      const request = { ...REQUEST, outputTokens: 1000 };
+      computeCost(request, { ...STATE, heldTokens, load }, breakdown);
       return breakdown.memoryMs;
     };
-    // Until memory is free it takes 116.7 ms with 1,000 tokens before it, which take 40 ms.
-    expect(memoryMs(350_000, 1000)).toBeCloseTo(76.7, 0);
+    // Until memory is free it takes 167 ms with 1,000 tokens before it, which take 40 ms.
+    expect(memoryMs(380_000, 1000)).toBeCloseTo(127.3, 0);
     // 10,000 tokens take 400 ms: more than until memory is free.
-    expect(memoryMs(350_000, 10_000)).toBe(0);
+    expect(memoryMs(380_000, 10_000)).toBe(0);
     // What was sent does not fit, and is not computed before there is memory.
     expect(memoryMs(398_900, 1000)).toBeGreaterThan(200);
     expect(memoryMs(399_000, 1000)).toBeGreaterThan(memoryMs(398_900, 1000) + 40);

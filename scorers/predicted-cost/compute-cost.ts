@@ -8,8 +8,10 @@ import { decodeStepMs, prefillSteps, promptMs } from '../../src/cost-model/step-
 import type { InFlightLoad, StepTime, StepUnderWay } from '../../src/framework/cycle-facts.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 
-/** Above this share of KV memory a wait is expected: answers grow as they are written. */
-const COMFORTABLE_MEMORY_SHARE = 0.8;
+/** Use of memory that is so many standard deviations below all of it never becomes more than all. */
+const DEVIATIONS_MAX = 3;
+/** The logistic distribution with this scale and the normal one with 1 are nearly the same. */
+const LOGISTIC_SCALE = 1 / 1.702;
 /** Milliseconds of waiting that count for one by which a prompt interrupts an answer under way. */
 const HELD_UP_WEIGHT = 0.15;
 /**
@@ -39,6 +41,8 @@ export interface EndpointState {
   readonly capacityTokens: number;
   /** KV memory in use, in tokens, as the engine last reported it. */
   readonly heldTokens: number;
+  /** What each request that runs there holds in the mean, of all pickers; 0 where none is reported. */
+  readonly heldByEach: number;
   /** The wait for the adapter's slot, or for its load. */
   readonly adapterMs: number;
   /** The wait until one of the requests that the server runs has ended. */
@@ -193,18 +197,42 @@ interface MemoryUse {
  * answers of all ages these are as much. With the growth in it all endpoints became full at the
  * same time, and a new request waited wherever it went.
  */
-function memoryUse(
-  { promptTokens, outputTokens }: RequestCost,
-  { load, cachedTokens, heldTokens, capacityTokens }: EndpointState,
-  stepMs: number,
-): MemoryUse {
-  const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
-  const ownTokens = uncachedTokens + outputTokens / 2;
-  const othersTokens = heldTokens + load.pendingPrefillTokens;
+function memoryUse(request: RequestCost, state: EndpointState, stepMs: number): MemoryUse {
+  const { heldTokens, capacityTokens } = state;
+  const uncachedTokens = Math.max(0, request.promptTokens - state.cachedTokens);
+  const ownTokens = uncachedTokens + request.outputTokens / 2;
+  const othersTokens = heldTokens + state.load.pendingPrefillTokens;
   const share = (othersTokens + ownTokens) / capacityTokens;
-  const residenceMs = outputTokens * stepMs;
-  const waitMs = residenceMs * Math.max(0, share - COMFORTABLE_MEMORY_SHARE);
+  const residenceMs = request.outputTokens * stepMs;
+  const deviation = deviationTokens(request, state, uncachedTokens);
+  const waitMs = residenceMs * expectedExcess(share, deviation / capacityTokens);
   return { share, ownShare: ownTokens / capacityTokens, residenceMs, waitMs };
+}
+
+/**
+ * By how much the memory in use varies while an answer is written: requests come and end by chance.
+ * Ours are as large as they are in the mean, with this one. What is held beyond them is held by
+ * requests of others: these are as large as all that the engine reports as running, or as ours where
+ * it reports none. What requests share stays: as much of each as of this one.
+ */
+function deviationTokens(
+  { promptTokens, outputTokens }: RequestCost,
+  { load: { requests, contextTokens }, heldTokens, heldByEach }: EndpointState,
+  uncachedTokens: number,
+): number {
+  const wholeTokens = Math.max(1, promptTokens + outputTokens);
+  const eachTokens = (contextTokens + wholeTokens) / (requests + 1);
+  const othersTokens = Math.max(0, heldTokens - contextTokens);
+  const ownShare = (uncachedTokens + outputTokens) / wholeTokens;
+  const variance = requests * eachTokens ** 2 + othersTokens * (heldByEach || eachTokens);
+  return Math.sqrt(variance) * ownShare;
+}
+
+/** How much of a use with this mean and standard deviation is above 1, in the mean. */
+function expectedExcess(mean: number, deviation: number): number {
+  if (1 - mean >= DEVIATIONS_MAX * deviation) return 0;
+  const scale = LOGISTIC_SCALE * deviation;
+  return Math.max(0, mean - 1) + scale * Math.log1p(Math.exp(-Math.abs(mean - 1) / scale));
 }
 
 /**

@@ -107,9 +107,9 @@ export function costCycle(
     state.capacityTokens = capacityTokens;
     // The engine counts tokens that requests share once. An answer of ours that it took out of
     // memory takes it again before a new request.
-    const begunTokens = (state.load.begunRequests ?? 0) * usedByEach;
-    state.heldTokens = begunTokens > usedTokens ? begunTokens : usedTokens;
-    const { keptShare } = state.load;
+    const { begunRequests = 0, keptShare } = state.load;
+    state.heldTokens = Math.max(usedTokens, begunRequests * usedByEach);
+    state.heldByEach = usedByEach;
     if (capacityTokens === 0 || keptShare !== undefined) readMemory(state, endpoint, engines);
     state.adapterMs = lora === undefined ? 0 : adapterMs(endpoint, lora, state);
     state.slotMs = waitsForSlot(state.load) ? slotMs(state, outputTokens) : 0;
@@ -154,6 +154,7 @@ function readMemory(state: ReadState, endpoint: Endpoint, engines: number): void
   const { load, capacityTokens } = state;
   const usedTokens = heldShare(load, endpoint, capacityTokens) * capacityTokens;
   const usedByEach = tokensByEach(usedTokens, endpoint.metrics.runningRequests / engines);
+  state.heldByEach = usedByEach;
   state.heldTokens = Math.max(usedTokens, (state.load.begunRequests ?? 0) * usedByEach);
 }
 
@@ -192,6 +193,7 @@ function emptyState(requestsPerToken: () => number): ReadState {
     cachedTokens: 0,
     capacityTokens: 0,
     heldTokens: 0,
+    heldByEach: 0,
     adapterMs: 0,
     slotMs: 0,
     suspectMs: 0,

@@ -31,7 +31,7 @@ function delayMs(...differences: readonly Partial<Server>[]): number {
     now: NOW,
     request: makeRequest({ promptTokens: 500 }),
     demand: servers.map(({ recent }) => ({ requests: recent / 30_000, workMs: 0.1 })),
-    load: servers.map(({ requests }) => ({ requests })),
+    load: servers.map(({ requests }) => ({ requests, contextTokens: requests * 756 })),
     stepTimes: servers.map(({ stepMs }) => ({ ...PRIOR_STEP_TIME, baseMs: stepMs })),
   });
   const scorer = predictedCost.create(predictedCost.config.parse({}), makeRuntime());
@@ -86,7 +86,12 @@ function scoresWhereFilled(...servers: readonly Filled[]): readonly number[] {
     now: NOW,
     request: makeRequest({ promptTokens: 500 }),
     demand: servers.map(() => ({ requests: 2 / 30_000, workMs: 0.1 })),
-    load: servers.map(({ begun }) => ({ requests: begun, begunRequests: begun })),
+    // Ours hold all that is in use: no other picker sends there.
+    load: servers.map(({ kv, begun }) => ({
+      requests: begun,
+      begunRequests: begun,
+      contextTokens: kv * 40_000,
+    })),
     stepTimes: servers.map(() => ({ ...PRIOR_STEP_TIME, baseMs: 400 })),
   });
   return predictedCost.create(predictedCost.config.parse({}), makeRuntime()).score(pool, context);
