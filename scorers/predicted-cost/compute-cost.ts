@@ -8,10 +8,11 @@ import { decodeStepMs, prefillSteps, promptMs } from '../../src/cost-model/step-
 import type { InFlightLoad, StepTime, StepUnderWay } from '../../src/framework/cycle-facts.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 
-/** Use of memory that is so many standard deviations below all of it never becomes more than all. */
-const DEVIATIONS_MAX = 3;
-/** The logistic distribution with this scale and the normal one with 1 are nearly the same. */
-const LOGISTIC_SCALE = 1 / 1.702;
+/**
+ * The use of memory is taken for distributed as a triangle: close to the normal distribution, with
+ * an end, and much faster to compute. Half of its width, squared, is 6 variances.
+ */
+const WIDTH_SQUARED = 6;
 /** Milliseconds of waiting that count for one by which a prompt interrupts an answer under way. */
 const HELD_UP_WEIGHT = 0.15;
 /**
@@ -121,10 +122,8 @@ export function computeCost(
   const delayMs = queueingDelayForOthersMs(traffic, backlogMs, ownPrefillMs);
   const heldUpMs = request.isCrowdedOut ? 0 : HELD_UP_WEIGHT * load.requests * ownPrefillMs;
   const answersMs = ANSWER_WEIGHT * slowedAnswersMs(request, state, stepMs);
-  const { waitMs } = memoryUse(request, state, stepMs);
-  const memoryMs = memoryWaitLeftMs(waitMs, state, queuedPrefillMs);
+  const memoryMs = memoryWaitLeftMs(memoryWaitMs(request, state, stepMs), state, queuedPrefillMs);
   const counts = memoryMs > 0 && !request.isCrowdedOut;
-  // Computed again there, because an object that is passed on would be made for each endpoint.
   const memoryDelayMs = counts ? memoryDelayForOthersMs(request, state, stepMs, ownPrefillMs) : 0;
   const costMs =
     engine.overheadMs +
@@ -179,60 +178,60 @@ function slowedAnswersMs(
   return outputTokens * (stepMs + load.requests * addedMs);
 }
 
-/** KV memory that would be in use with this request, and what it takes of it. */
-interface MemoryUse {
-  /** What would be in use, as a share of all memory; it may be above 1. */
-  readonly share: number;
-  /** This request's own part of all memory. */
-  readonly ownShare: number;
-  /** The time that one answer takes: all of the memory is given back in about this time. */
-  readonly residenceMs: Millis;
-  /** How long a request waits until there is memory for it. */
-  readonly waitMs: Millis;
+/**
+ * How long a request waits until there is memory for it: as much of the time of an answer as the
+ * memory in use is expected to be above all memory, as a share of it. That is 0 at most endpoints,
+ * so that what is rare is not here.
+ */
+function memoryWaitMs(request: RequestCost, state: EndpointState, stepMs: Millis): Millis {
+  const freeTokens = state.capacityTokens - usedTokens(request, state);
+  const variance = usedTokensVariance(request, state);
+  if (freeTokens >= 0 && freeTokens * freeTokens >= WIDTH_SQUARED * variance) return 0;
+  const aboveTokens = expectedExcess(-freeTokens, Math.sqrt(WIDTH_SQUARED * variance));
+  return (request.outputTokens * stepMs * aboveTokens) / state.capacityTokens;
+}
+
+/** This request's own part of the memory in use. */
+function ownTokens({ promptTokens, outputTokens }: RequestCost, cachedTokens: number): number {
+  return Math.max(0, promptTokens - cachedTokens) + outputTokens / 2;
 }
 
 /**
- * The memory in use is what the engine reports, plus what it has yet to give to requests on their
- * way. Answers under way take more as they grow, but others end meanwhile and give theirs back: of
- * answers of all ages these are as much. With the growth in it all endpoints became full at the
- * same time, and a new request waited wherever it went.
+ * The memory in use with this request: what the engine reports, plus what it has yet to give to
+ * requests on their way. Answers under way take more as they grow, but others end meanwhile and give
+ * theirs back: of answers of all ages these are as much. With the growth in it all endpoints became
+ * full at the same time, and a new request waited wherever it went.
  */
-function memoryUse(request: RequestCost, state: EndpointState, stepMs: number): MemoryUse {
-  const { heldTokens, capacityTokens } = state;
-  const uncachedTokens = Math.max(0, request.promptTokens - state.cachedTokens);
-  const ownTokens = uncachedTokens + request.outputTokens / 2;
-  const othersTokens = heldTokens + state.load.pendingPrefillTokens;
-  const share = (othersTokens + ownTokens) / capacityTokens;
-  const residenceMs = request.outputTokens * stepMs;
-  const deviation = deviationTokens(request, state, uncachedTokens);
-  const waitMs = residenceMs * expectedExcess(share, deviation / capacityTokens);
-  return { share, ownShare: ownTokens / capacityTokens, residenceMs, waitMs };
+function usedTokens(request: RequestCost, state: EndpointState): number {
+  const { heldTokens, load, cachedTokens } = state;
+  return heldTokens + load.pendingPrefillTokens + ownTokens(request, cachedTokens);
 }
 
 /**
- * By how much the memory in use varies while an answer is written: requests come and end by chance.
- * Ours are as large as they are in the mean, with this one. What is held beyond them is held by
- * requests of others: these are as large as all that the engine reports as running, or as ours where
- * it reports none. What requests share stays: as much of each as of this one.
+ * By how much the memory in use varies while an answer is written, in tokens squared: requests come
+ * and end by chance. Ours are as large as they are in the mean, with this one. What is held beyond
+ * them is held by requests of others: these are as large as all that the engine reports as running,
+ * or as ours where it reports none. What requests share stays: as much of each as of this one.
  */
-function deviationTokens(
+function usedTokensVariance(
   { promptTokens, outputTokens }: RequestCost,
-  { load: { requests, contextTokens }, heldTokens, heldByEach }: EndpointState,
-  uncachedTokens: number,
+  { load: { requests, contextTokens }, heldTokens, heldByEach, cachedTokens }: EndpointState,
 ): number {
   const wholeTokens = Math.max(1, promptTokens + outputTokens);
   const eachTokens = (contextTokens + wholeTokens) / (requests + 1);
   const othersTokens = Math.max(0, heldTokens - contextTokens);
-  const ownShare = (uncachedTokens + outputTokens) / wholeTokens;
-  const variance = requests * eachTokens ** 2 + othersTokens * (heldByEach || eachTokens);
-  return Math.sqrt(variance) * ownShare;
+  const ownShare = (Math.max(0, promptTokens - cachedTokens) + outputTokens) / wholeTokens;
+  const whole = requests * eachTokens * eachTokens + othersTokens * (heldByEach || eachTokens);
+  return whole * ownShare * ownShare;
 }
 
-/** How much of a use with this mean and standard deviation is above 1, in the mean. */
-function expectedExcess(mean: number, deviation: number): number {
-  if (1 - mean >= DEVIATIONS_MAX * deviation) return 0;
-  const scale = LOGISTIC_SCALE * deviation;
-  return Math.max(0, mean - 1) + scale * Math.log1p(Math.exp(-Math.abs(mean - 1) / scale));
+/**
+ * How much of what has this mean is above 0, in the mean, where it is distributed as a triangle from
+ * `mean - width` to `mean + width`.
+ */
+function expectedExcess(mean: number, width: number): number {
+  const tail = Math.max(0, width - Math.abs(mean));
+  return Math.max(0, mean) + (tail === 0 ? 0 : (tail * tail * tail) / (6 * width * width));
 }
 
 /**
@@ -258,10 +257,13 @@ function memoryDelayForOthersMs(
   stepMs: Millis,
   ownPrefillMs: Millis,
 ): number {
-  const { share, ownShare, residenceMs, waitMs } = memoryUse(request, state, stepMs);
+  const { capacityTokens, cachedTokens } = state;
+  const residenceMs = request.outputTokens * stepMs;
+  const share = usedTokens(request, state) / capacityTokens;
+  const ownShare = ownTokens(request, cachedTokens) / capacityTokens;
   const occupiedMs = ownShare * residenceMs + share * ownPrefillMs;
   const full = { requestsPerMs: laterPerMs(state, residenceMs), utilization: share };
-  return queueingDelayForOthersMs(full, waitMs, occupiedMs);
+  return queueingDelayForOthersMs(full, memoryWaitMs(request, state, stepMs), occupiedMs);
 }
 
 /** The rate of later requests. What is in flight is summed up only where it counts. */
