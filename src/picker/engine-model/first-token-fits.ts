@@ -124,7 +124,7 @@ export class FirstTokenFits {
     return this.#counting.ratios.ratio(slot);
   }
 
-  /** Of an endpoint, by the times since steps began, also where they do not count. */
+  /** The step time of an endpoint by the times since steps began, also where these do not count. */
   wholeStepTime(slot: number): StepTime {
     return scaled(this.#sinceStep.stepTime, this.#sinceStep.ratios.ratio(slot));
   }
