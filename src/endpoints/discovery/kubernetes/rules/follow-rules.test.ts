@@ -37,7 +37,7 @@ async function forbidding(): Promise<string> {
 
 /** An API server with both groups, and what of it may be listed. */
 async function withBothGroups(
-  isAllowed: (group: string) => boolean,
+  isAllowed: (group: string, verb: 'list' | 'watch') => boolean,
   versions: readonly string[] = ['v1', 'v1alpha2'],
 ): Promise<string> {
   server = createServer(({ url = '' }, response) => {
@@ -50,7 +50,8 @@ async function withBothGroups(
     };
     if (!has) send(404, { kind: 'Status', code: 404 });
     else if (plural === undefined) send(200, { resources: names.map((name) => ({ name })) });
-    else if (!isAllowed(group)) send(403, { kind: 'Status', code: 403, message: 'forbidden' });
+    else if (!isAllowed(group, searchParams.has('watch') ? 'watch' : 'list'))
+      send(403, { kind: 'Status', code: 403, message: 'forbidden' });
     // A watch in which nothing happens.
     else if (searchParams.has('watch')) response.writeHead(200).flushHeaders();
     else {
@@ -208,4 +209,25 @@ describe('the rules of an API server', () => {
       follower.stop();
     },
   );
+
+  it('[V616] of the former group that may be listed and not watched give way to those of the current one once these may be', async () => {
+    let right = 'none of the current group';
+    const address = await withBothGroups((group, verb) =>
+      right === 'all of the current group'
+        ? group === 'llm-d.ai'
+        : group !== 'llm-d.ai' && verb === 'list',
+    );
+    const { clock, rules, follower } = follow(address);
+    // Answers come over real sockets, in real time.
+    const soon = async (): Promise<string> => {
+      const until = clock.now() + 1000;
+      await clock.run(until);
+      clock.advanceTo(until);
+      return [...rules.priorities.keys()].join();
+    };
+    await eventually(soon, (found) => found === 'former', 400);
+    right = 'all of the current group';
+    await eventually(soon, (found) => found === 'current', 400);
+    follower.stop();
+  });
 });

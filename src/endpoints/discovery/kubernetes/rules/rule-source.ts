@@ -114,7 +114,10 @@ function untilRemoved(observer: WatchObserver<RuleObject>): WatchObserver<RuleOb
   };
 }
 
-/** Ends soon, so that the current group counts when its objects may be listed. */
+/**
+ * Ends soon, and where it may not be watched any more, so that the current group counts when its
+ * objects may be listed.
+ */
 function limitedWatch(
   source: ResourceSource<RuleObject>,
   resourceVersion: string,
@@ -129,7 +132,8 @@ function limitedWatch(
     ...following,
     onEnd: (status, reason) => {
       timer.cancel();
-      following.onEnd(status, reason);
+      // The right may have moved to the current group, which only a list finds out.
+      following.onEnd(status === FORBIDDEN ? GONE : status, reason);
     },
   });
   return {
