@@ -97,6 +97,13 @@ function followBy<Time extends Clock>(clock: Time, server: string) {
   return { clock, rules, follower, troubles, reported: reported.promise, settled: () => settled };
 }
 
+/** Timers fire at their times; what they ask for comes over real sockets, in real time. */
+async function passSecond(clock: SimulatedClock): Promise<void> {
+  const until = clock.now() + 1000;
+  await clock.run(until);
+  clock.advanceTo(until);
+}
+
 describe('the rules of an API server', () => {
   it('that may not be listed are settled at once, reported once with what to do, and not synced', async () => {
     const { follower, troubles, reported, settled } = follow(await forbidding());
@@ -166,15 +173,9 @@ describe('the rules of an API server', () => {
       const followed = follow(await withBothGroups((group) => allowed.has(group), versions));
       const { clock, rules, follower, troubles } = followed;
       const names = (): string => [...rules.priorities.keys()].join();
-      // Timers fire at their times; what they ask for comes over real sockets, in real time.
-      const pass = async (ms: number): Promise<void> => {
-        const until = clock.now() + ms;
-        await clock.run(until);
-        clock.advanceTo(until);
-      };
       // Edits are read at most once a second.
       const soon = async (): Promise<string> => {
-        await pass(1000);
+        await passSecond(clock);
         return names();
       };
       await eventually(soon, (found) => found === 'former', 400);
@@ -190,19 +191,19 @@ describe('the rules of an API server', () => {
       );
       allowed.clear();
       const left = async (): Promise<string> => {
-        await pass(1000);
+        await passSecond(clock);
         return follower.troubles.join();
       };
       await eventually(left, (sentences) => !sentences.includes(until), 400);
       expect(follower.troubles).toHaveLength(2);
       allowed.add('llm-d.ai');
       const later = async (): Promise<string> => {
-        await pass(1000);
+        await passSecond(clock);
         return names();
       };
       await eventually(later, (found) => found === 'current', 400);
       const untroubled = async (): Promise<string> => {
-        await pass(1000);
+        await passSecond(clock);
         return follower.troubles.join();
       };
       await eventually(untroubled, (sentences) => sentences === '', 400);
@@ -218,11 +219,8 @@ describe('the rules of an API server', () => {
         : group !== 'llm-d.ai' && verb === 'list',
     );
     const { clock, rules, follower } = follow(address);
-    // Answers come over real sockets, in real time.
     const soon = async (): Promise<string> => {
-      const until = clock.now() + 1000;
-      await clock.run(until);
-      clock.advanceTo(until);
+      await passSecond(clock);
       return [...rules.priorities.keys()].join();
     };
     await eventually(soon, (found) => found === 'former', 400);
