@@ -64,9 +64,12 @@ export interface TraceFormat {
 /** Shared by all requests of formats without block ids, because there may be millions of them. */
 export const NO_TRACE_BLOCKS: readonly number[] = [];
 
-/** A reader for formats without block ids. There, blocks are only the unit of memory. */
+/** Where a trace has no block ids, blocks are only the unit of memory. */
+export const BLOCK_TOKENS_WITHOUT_IDS = 64;
+
+/** A reader for formats without block ids. */
 export function readerOf(read: TraceReader['read']): () => TraceReader {
-  return () => ({ blockTokens: 64, read });
+  return () => ({ blockTokens: BLOCK_TOKENS_WITHOUT_IDS, read });
 }
 
 /** A larger number of tokens exceeds what any model accepts, so the trace is damaged. */

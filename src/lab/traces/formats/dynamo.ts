@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { nonNegative, parseJson, promptTokens } from '../json-fields.ts';
 import type { RecordedEnd, TraceRequest } from '../trace.ts';
 import {
+  BLOCK_TOKENS_WITHOUT_IDS,
+  NO_TRACE_BLOCKS,
   type ReadResult,
   SKIPPED,
   TOKENS_MAX,
@@ -14,8 +16,6 @@ import {
  * divided by this: the quotient has 52 bits, and is exact.
  */
 const DROPPED = 2 ** 12;
-/** Where no record has hashes, blocks are only the unit of memory. */
-const BLOCK_TOKENS = 64;
 
 const replay = z.object({
   trace_block_size: z.int().positive().max(TOKENS_MAX),
@@ -66,7 +66,7 @@ class DynamoReader implements TraceReader {
   #blockTokens: number | undefined;
 
   get blockTokens(): number {
-    return this.#blockTokens ?? BLOCK_TOKENS;
+    return this.#blockTokens ?? BLOCK_TOKENS_WITHOUT_IDS;
   }
 
   readonly read = (text: string): ReadResult => {
@@ -83,7 +83,7 @@ class DynamoReader implements TraceReader {
 
   /** A string is an error message. */
   #blocksOf({ replay: blocks }: Request): readonly number[] | string {
-    if (blocks === undefined || blocks === null) return [];
+    if (blocks === undefined || blocks === null) return NO_TRACE_BLOCKS;
     const { trace_block_size: each, input_length: tokens, input_sequence_hashes: hashes } = blocks;
     this.#blockTokens ??= each;
     if (each !== this.#blockTokens) {
