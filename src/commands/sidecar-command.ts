@@ -3,6 +3,7 @@ import { packageVersion } from '../files/folders.ts';
 import type { Following } from '../files/following/follow-files.ts';
 import { commandLineError } from '../framework/error.ts';
 import type { Clock } from '../framework/runtime.ts';
+import { portOf } from '../framework/values/server-address.ts';
 import { nodeClock } from '../runtime/clock/node-clock.ts';
 import { createLog } from '../runtime/log/log.ts';
 import { watchOpenFiles } from '../runtime/process/open-files.ts';
@@ -190,7 +191,7 @@ function checkCombinations(flags: SidecarFlags): void {
   if (flags.bidirectionalKvXfer && (kvConnector !== 'nixlv2' || flags.moriioWriteMode)) {
     refuse('--bidirectional-kv-xfer', 'needs --kv-connector nixlv2 without --moriio-write-mode');
   }
-  const enginePort = Number(engine.slice(engine.lastIndexOf(':') + 1));
+  const enginePort = Number(portOf(engine));
   const ports = {
     '--port': port,
     '--engine': enginePort,

@@ -20,7 +20,8 @@ import {
   openRequests,
   outcomes,
 } from '../../test/support/sidecar/sidecar-client.ts';
-import { isAtOnce, KV, portOf, WALKS, type Walk } from '../../test/support/sidecar/walks.ts';
+import { isAtOnce, KV, WALKS, type Walk } from '../../test/support/sidecar/walks.ts';
+import { portOf } from '../framework/values/server-address.ts';
 import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { SIDECAR_BOUNDS, SIDECAR_DEFAULTS } from './options/sidecar-options.ts';
@@ -121,8 +122,8 @@ async function run({ walk, path, body, streamed, ...one }: Case): Promise<Result
   await closed.stop();
   const counted = new CountedClock(clock);
   const sidecar = await bed.started({
-    mooncakeBootstrapPort: portOf(bootstrap.address),
-    sglangBootstrapPort: portOf(bootstrap.address),
+    mooncakeBootstrapPort: Number(portOf(bootstrap.address)),
+    sglangBootstrapPort: Number(portOf(bootstrap.address)),
     ...walk.options,
     engine: one.engine.answer === undefined ? closed.address : engine.address,
     clock: counted,

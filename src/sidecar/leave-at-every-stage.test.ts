@@ -17,13 +17,13 @@ import {
   PHASES,
   type Phase,
   type Place,
-  portOf,
   type Role,
   STREAM,
   said,
   WALKS,
   type Walk,
 } from '../../test/support/sidecar/walks.ts';
+import { portOf } from '../framework/values/server-address.ts';
 import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { KV_CONNECTORS, SIDECAR_BOUNDS, SIDECAR_DEFAULTS } from './options/sidecar-options.ts';
 import type { Sidecar } from './start-sidecar.ts';
@@ -95,8 +95,8 @@ function answersOf(walk: Walk, role: Role, visit: number): readonly [string, str
 
 async function run(walk: Walk, fault?: Fault, at?: Place): Promise<Run> {
   const sidecar = await bed.started({
-    mooncakeBootstrapPort: portOf(bootstrap.address),
-    sglangBootstrapPort: portOf(bootstrap.address),
+    mooncakeBootstrapPort: Number(portOf(bootstrap.address)),
+    sglangBootstrapPort: Number(portOf(bootstrap.address)),
     ...walk.options,
     clock: counted,
   });

@@ -5,7 +5,8 @@ import {
   type Visit,
 } from '../../test/support/sidecar/scripted-server.ts';
 import { sidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
-import { MORI, portOf, said as saidBy } from '../../test/support/sidecar/walks.ts';
+import { MORI, said as saidBy } from '../../test/support/sidecar/walks.ts';
+import { portOf } from '../framework/values/server-address.ts';
 import { JsonScanner } from '../openai/json/json-scanner.ts';
 import { KV_CONNECTORS, type SidecarOptions } from './options/sidecar-options.ts';
 
@@ -73,8 +74,8 @@ async function longestScans(
   { path, body, headers = {} }: { path: string; body: string; headers?: Record<string, string> },
 ): Promise<readonly number[]> {
   const ports = {
-    mooncakeBootstrapPort: portOf(bootstrap.address),
-    sglangBootstrapPort: portOf(bootstrap.address),
+    mooncakeBootstrapPort: Number(portOf(bootstrap.address)),
+    sglangBootstrapPort: Number(portOf(bootstrap.address)),
   };
   const sidecar = await bed.started({ ...ports, ...options });
   const scans = vi.spyOn(JsonScanner.prototype, 'push');

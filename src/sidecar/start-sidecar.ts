@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { Millis } from '../framework/runtime.ts';
+import { hostOf, portOf } from '../framework/values/server-address.ts';
 import { type FrontExchange, HttpFront } from '../runtime/network/server/http-front.ts';
 import { reservedFor } from './body/client-body.ts';
 import { respondError } from './body/refusal.ts';
@@ -130,8 +131,7 @@ function partsOf(
 
 /** One engine for each rank, on consecutive ports. */
 function enginesOf({ engine, dataParallelSize }: SidecarOptions): readonly string[] {
-  const colon = engine.lastIndexOf(':');
-  const [host, port] = [engine.slice(0, colon), Number(engine.slice(colon + 1))];
+  const [host, port] = [hostOf(engine), Number(portOf(engine))];
   return Array.from({ length: dataParallelSize }, (_, rank) => `${host}:${port + rank}`);
 }
 

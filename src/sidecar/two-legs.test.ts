@@ -6,9 +6,9 @@ import {
   askPrefilled,
   KV,
   KV_ANSWER,
-  portOf,
 } from '../../test/support/sidecar/prefilled-ask.ts';
 import { sidecarBed } from '../../test/support/sidecar/sidecar-bed.ts';
+import { portOf } from '../framework/values/server-address.ts';
 import type { Sidecar } from './start-sidecar.ts';
 
 /** The two requests that one of a client becomes, with each connector, between scripted servers. */
@@ -202,7 +202,7 @@ describe('one leg after the other', () => {
 
 describe('data-parallel ranks', () => {
   it('[B73] have a port each, and a header can name the rank of another', async () => {
-    const first = portOf(bed.engine.address);
+    const first = Number(portOf(bed.engine.address));
     const sidecar = await started({ dataParallelSize: 2 });
     expect(sidecar.addresses).toHaveLength(2);
     const [, second = ''] = sidecar.addresses;

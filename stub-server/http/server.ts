@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http';
+import { portOf } from '../../src/framework/values/server-address.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { endUpload } from '../../src/runtime/network/server/http-front.ts';
 import { http } from '../../src/runtime/network/server/node-http.ts';
@@ -29,10 +30,9 @@ export function createStubServer(replica: StubReplica, findReplica: ReplicaDirec
   return http.createServer(times, (request, response) => {
     requests += 1;
     const requestId = idFrom(request) ?? `${replica.name}-${requests}`;
-    const separator = replica.address.lastIndexOf(':');
     const { pod = replica.name, podNamespace, requestIdHeaders } = replica.options;
     response.setHeader('x-inference-pod', pod);
-    response.setHeader('x-inference-port', replica.address.slice(separator + 1));
+    response.setHeader('x-inference-port', portOf(replica.address));
     if (podNamespace !== undefined) response.setHeader('x-inference-namespace', podNamespace);
     if (requestIdHeaders) response.setHeader('x-request-id', requestId);
     serve(request, { replica, findReplica, response, requestId }).catch((error: unknown) => {

@@ -1,3 +1,5 @@
+import { hostOf, portOf } from '../../src/framework/values/server-address.ts';
+
 interface RemoteAddress {
   readonly remote_host?: string | null | undefined;
   readonly remote_port?: number | null | undefined;
@@ -144,7 +146,6 @@ export function nixlParams(server: {
   readonly blockTokens: number;
   readonly paramsFor: 'decode' | 'next turn';
 }): object {
-  const separator = server.address.lastIndexOf(':');
   const blocks = Math.ceil(server.tokens / server.blockTokens);
   return {
     do_remote_prefill: server.paramsFor === 'decode',
@@ -152,8 +153,8 @@ export function nixlParams(server: {
     remote_block_ids: Array.from({ length: blocks }, (_, index) => index),
     remote_engine_id: server.engineId,
     remote_request_id: server.requestId,
-    remote_host: server.address.slice(0, separator),
-    remote_port: Number(server.address.slice(separator + 1)),
+    remote_host: hostOf(server.address),
+    remote_port: Number(portOf(server.address)),
     ...(server.paramsFor === 'next turn' && { remote_num_tokens: server.tokens }),
     tp_size: 1,
   };

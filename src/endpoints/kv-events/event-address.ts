@@ -1,5 +1,6 @@
 import { dataParallelRank } from '../../framework/data-parallel-rank.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { hostOf } from '../../framework/values/server-address.ts';
 import type { PrecisePrefixConfig } from './precise-config.ts';
 
 /** ZMQ addresses of an endpoint's publisher; `replay` is undefined without a replay socket. */
@@ -22,7 +23,7 @@ export function eventAddress(
 ): EventAddress {
   const { id, address, labels } = endpoint;
   const own = dataParallelRank(endpoint) ?? 0;
-  const host = address.slice(0, address.lastIndexOf(':'));
+  const host = hostOf(address);
   const rank = Number(/-rank-(\d+)$/.exec(id)?.[1] ?? 0);
   const addressOf = (label: string, port: number | undefined): string | undefined => {
     const given = labels.get(label);

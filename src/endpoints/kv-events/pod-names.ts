@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { hostOf } from '../../framework/values/server-address.ts';
 
 /** Messages of one unknown pod before it is reported: an endpoint may join after its first ones. */
 const UNKNOWN_MESSAGES_MIN = 8;
@@ -70,5 +71,5 @@ export function podIn(topic: string): string {
 function namesOf({ id, address }: Endpoint): ReadonlySet<string> {
   const name = id.slice(id.lastIndexOf('/') + 1);
   const names = [id, name].map((each) => each.replace(/-rank-\d+$/, ''));
-  return new Set([address, address.slice(0, address.lastIndexOf(':')), id, name, ...names]);
+  return new Set([address, hostOf(address), id, name, ...names]);
 }

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { HeaderUse } from '../../framework/plugin.ts';
 import { hasPreference, IF_AVAILABLE } from '../../framework/preference.ts';
+import { bareHostOf, hostOf } from '../../framework/values/server-address.ts';
 import type { PickerPlan, PlannedPlugin, PlannedScheduler } from '../../picker/plan/picker-plan.ts';
 import { encodedId } from '../../plugins/parameters/session-binding.ts';
 
@@ -117,10 +118,8 @@ export class RedactedHeaders {
   #collectNames(): ReadonlySet<string> {
     const names = new Set(this.#readings.flatMap(({ profiles }) => profiles));
     for (const { id, address, labels } of this.#endpoints.values()) {
-      const host = address.slice(0, address.lastIndexOf(':'));
-      for (const name of [id, encodedId(id), address, host, host.replace(/^\[(.*)\]$/, '$1')]) {
-        names.add(name);
-      }
+      const hosts = [hostOf(address), bareHostOf(address)];
+      for (const name of [id, encodedId(id), address, ...hosts]) names.add(name);
       for (const value of labels.values()) names.add(value);
     }
     return names;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
+import { portOf } from '../../framework/values/server-address.ts';
 
 interface RunEnvoyOptions {
   readonly binary: string;
@@ -106,7 +107,7 @@ async function untilReady(
     if (admin !== '' && (await statusOf(`http://${admin}/ready`)) === 200) {
       const listenerPort = await firstListenerPort(admin);
       if (listenerPort !== undefined) {
-        return { adminPort: Number(admin.slice(admin.lastIndexOf(':') + 1)), listenerPort };
+        return { adminPort: Number(portOf(admin)), listenerPort };
       }
     }
     await sleep(READY_POLL_MS);

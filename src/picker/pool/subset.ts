@@ -16,7 +16,7 @@ export function subsetOf(
   const namesHosts = [...allowed].some(isHost);
   return endpoints.filter(({ address }) => {
     const lower = address.toLowerCase();
-    return allowed.has(lower) || (namesHosts && allowed.has(hostOf(lower)));
+    return allowed.has(lower) || (namesHosts && allowed.has(withoutPort(lower)));
   });
 }
 
@@ -32,8 +32,8 @@ export function sameEndpoints(a: readonly Endpoint[], b: readonly Endpoint[]): b
   );
 }
 
-/** The host of `host:port`, with its brackets. */
-function hostOf(address: string): string {
+/** An address without its port, if it has one; an IPv6 host keeps its brackets. */
+function withoutPort(address: string): string {
   const colon = address.lastIndexOf(':');
   return colon > address.lastIndexOf(']') ? address.slice(0, colon) : address;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
+import { bareHostOf } from '../../framework/values/server-address.ts';
 
 const HEADER = 'test-epp-endpoint-selection';
 
@@ -28,7 +29,7 @@ export const headerBasedTestingFilter: FilterDefinition = defineFilter({
       for (const name of named) {
         const endpoint = endpoints.find((each) => names(each, name));
         if (endpoint === undefined) continue;
-        const host = hostOf(endpoint.address);
+        const host = bareHostOf(endpoint.address);
         if (!found.has(host)) found.set(host, endpoint);
       }
       return [...found.values()];
@@ -37,10 +38,7 @@ export const headerBasedTestingFilter: FilterDefinition = defineFilter({
 });
 
 function names({ address }: Endpoint, name: string): boolean {
-  return name !== '' && (address === name || hostOf(address) === name.replace(/^\[(.*)\]$/, '$1'));
-}
-
-/** The host of `host:port`, without brackets. */
-function hostOf(address: string): string {
-  return address.slice(0, address.lastIndexOf(':')).replace(/^\[(.*)\]$/, '$1');
+  return (
+    name !== '' && (address === name || bareHostOf(address) === name.replace(/^\[(.*)\]$/, '$1'))
+  );
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Endpoint } from '../../framework/endpoint.ts';
 import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
 import {
   defineProfileHandler,
@@ -7,6 +6,7 @@ import {
   type ProfileHandlerDefinition,
 } from '../../framework/plugin.ts';
 import type { Decision, ProfileHandler } from '../../framework/scheduling.ts';
+import { hostOf } from '../../framework/values/server-address.ts';
 import { singleProfileHandler } from './single.ts';
 
 /** Names the rank that the server's front end hands the request to. */
@@ -53,10 +53,6 @@ function throughPort(result: Decision, primaryPort: number): Decision {
   return {
     ...result,
     headers: new Map([...result.headers, ...rank]),
-    destinations: targets.map((endpoint) => `${hostOf(endpoint)}:${primaryPort}`),
+    destinations: targets.map(({ address }) => `${hostOf(address)}:${primaryPort}`),
   };
-}
-
-function hostOf({ address }: Endpoint): string {
-  return address.slice(0, address.lastIndexOf(':'));
 }

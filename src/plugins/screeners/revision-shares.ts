@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
+import { hostOf } from '../../framework/values/server-address.ts';
 import type { LabelQuery } from '../parameters/label-query.ts';
 
 interface ShareOptions {
@@ -44,7 +45,7 @@ function countRoles(
   for (const { labels, address } of endpoints) {
     const revision = labels.get(revisionLabelKey) ?? '';
     const role = labels.get(roleLabelKey) ?? '';
-    const host = [revision, role, address.slice(0, address.lastIndexOf(':'))].join('\n');
+    const host = [revision, role, hostOf(address)].join('\n');
     if (revision === '' || role === '' || hosts.has(host) || !isInScope(labels)) continue;
     hosts.add(host);
     const byRole = counts.get(revision) ?? new Map<string, number>();

@@ -49,8 +49,3 @@ export interface KvContract {
   /** Whether the answer's count of cached tokens is that of the prefilling server. */
   readonly countsCached: boolean;
 }
-
-/** The host of `host:port`, without the brackets of an IPv6 address. */
-export function hostOf(server: string): string {
-  return server.slice(0, server.lastIndexOf(':')).replace(/^\[(.*)\]$/, '$1');
-}

@@ -1,8 +1,9 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { isPlainObject } from '../../framework/values/plain-object.ts';
+import { bareHostOf, hostOf } from '../../framework/values/server-address.ts';
 import { objectIn } from '../body/client-body.ts';
 import { cappedToOneToken, withTransfer } from '../body/generation-api.ts';
-import { type Asked, hostOf, type KvContract, type Legs } from './kv-contract.ts';
+import { type Asked, type KvContract, type Legs } from './kv-contract.ts';
 
 /** GETs `/query` of a bootstrap server, `host:port`. Rejects unless it answers 200 in time. */
 export type BootstrapQuery = (server: string, signal: AbortSignal) => Promise<Buffer>;
@@ -25,11 +26,10 @@ export function mooncakeContract(bootstrapPort: number, query: BootstrapQuery): 
   const known = new KnownRanks(query);
 
   async function legsOf({ body, api, prefiller, signal }: Asked): Promise<Legs> {
-    const host = prefiller.slice(0, prefiller.lastIndexOf(':'));
-    const bootstrap = `${host}:${bootstrapPort}`;
+    const bootstrap = `${hostOf(prefiller)}:${bootstrapPort}`;
     const ranks = await known.of(prefiller, bootstrap, signal);
     const chosen = ranks[randomInt(ranks.length)];
-    if (chosen === undefined) throw new Error(`${hostOf(prefiller)} has no ranks`);
+    if (chosen === undefined) throw new Error(`${bareHostOf(prefiller)} has no ranks`);
     return legsTo({ bootstrap, rank: chosen }, { body, api });
   }
 

@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { bareHostOf } from '../../framework/values/server-address.ts';
 import type { JsonObject } from '../../openai/json/json-object.ts';
 import { cappedToOneToken, withTransfer } from '../body/generation-api.ts';
-import { type Asked, hostOf, type KvContract, type Leg, type Legs } from './kv-contract.ts';
+import { type Asked, type KvContract, type Leg, type Legs } from './kv-contract.ts';
 import { RANK_HEADER } from './mooncake.ts';
 import { answered, KEEP_KV_FOR_DECODER } from './nixl.ts';
 import { kvSourceParams, type PeerPorts } from './offloading.ts';
@@ -74,7 +75,7 @@ function decodeAtOnce(
   rank: number,
   options: MoriIoOptions,
 ): Leg {
-  const host = hostOf(prefiller);
+  const host = bareHostOf(prefiller);
   const port = options.prefillHandshakePort;
   const params = {
     do_remote_prefill: true,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { bareHostOf, portOf } from '../../framework/values/server-address.ts';
 import { cappedToOneToken, withTransfer } from '../body/generation-api.ts';
-import { hostOf, type KvContract } from './kv-contract.ts';
+import { type KvContract } from './kv-contract.ts';
 
 /**
  * vLLM's offloading connector between peers: the prefilling server stores the KV under an id, and
@@ -14,7 +15,7 @@ export function offloadingContract(ports: PeerPorts): KvContract {
     legsOf: ({ body, api, prefiller, kvSource }) => {
       const kv_request_id = randomUUID();
       const store = { remote_decoder: { kv_request_id }, ...kvSourceParams(kvSource, ports) };
-      const remote_host = hostOf(prefiller);
+      const remote_host = bareHostOf(prefiller);
       const remote_port = peerPortOf(prefiller, ports);
       const take = { remote_prefiller: { kv_request_id, remote_host, remote_port } };
       const transferOf = (params: object) => ({ kv_transfer_params: JSON.stringify(params) });
@@ -38,7 +39,7 @@ export interface PeerPorts {
 
 /** The port for blocks of the server that is routed to at `host:port`. */
 function peerPortOf(server: string, { base, routed }: PeerPorts): number {
-  const rank = Number(server.slice(server.lastIndexOf(':') + 1)) - routed.base;
+  const rank = Number(portOf(server)) - routed.base;
   return rank > 0 && rank < routed.ranks ? base + rank : base;
 }
 
@@ -47,7 +48,7 @@ export function kvSourceParams(source: string | undefined, ports: PeerPorts): ob
   if (source === undefined) return {};
   const remote_kv_source = {
     kv_request_id: randomUUID(),
-    remote_host: hostOf(source),
+    remote_host: bareHostOf(source),
     remote_port: peerPortOf(source, ports),
   };
   return { remote_kv_source };

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { hostOf, type KvContract } from './kv-contract.ts';
+import { bareHostOf } from '../../framework/values/server-address.ts';
+import { type KvContract } from './kv-contract.ts';
 
 /** Readers of JSON keep every digit of it, and two requests do not get the same by chance. */
 const ROOMS = 2 ** 48 - 1;
@@ -14,7 +15,7 @@ export function sglangContract(bootstrapPort: number): KvContract {
     countsCached: false,
     legsOf: ({ body, prefiller }) => {
       const sent = body.with({
-        bootstrap_host: JSON.stringify(hostOf(prefiller)),
+        bootstrap_host: JSON.stringify(bareHostOf(prefiller)),
         bootstrap_port: String(bootstrapPort),
         bootstrap_room: String(randomInt(ROOMS)),
       });

@@ -6,6 +6,7 @@ import {
   NEWER_SERVER_HEADERS,
   PREFILL_HEADER,
 } from '../../framework/routing.ts';
+import { portOf } from '../../framework/values/server-address.ts';
 import { Refusal } from '../body/refusal.ts';
 import type { Exchange } from './sidecar-parts.ts';
 
@@ -53,7 +54,7 @@ export function namedKvSource({ request, options }: Exchange): string | undefine
 export function namedRank(headers: IncomingHttpHeaders, firstPort: number): number | undefined {
   const [server] = serversIn(headers, RANK_SERVER_HEADER);
   if (server === undefined) return undefined;
-  return Number(server.slice(server.lastIndexOf(':') + 1)) - firstPort;
+  return Number(portOf(server)) - firstPort;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ASKED_BODY, askPrefilled, portOf } from '../../../test/support/sidecar/prefilled-ask.ts';
+import { ASKED_BODY, askPrefilled } from '../../../test/support/sidecar/prefilled-ask.ts';
 import { sidecarBed } from '../../../test/support/sidecar/sidecar-bed.ts';
+import { portOf } from '../../framework/values/server-address.ts';
 import { listedServers } from '../options/allowed-servers.ts';
 import type { Sidecar } from '../start-sidecar.ts';
 
@@ -106,7 +107,7 @@ describe('cached blocks of a peer', () => {
       p2pPull: true,
       podIp: 'fd00::1',
       dataParallelSize: 2,
-      engine: `127.0.0.1:${portOf(bed.engine.address) - 1}`,
+      engine: `127.0.0.1:${Number(portOf(bed.engine.address)) - 1}`,
       prefillers: () => true,
     });
     const answer = ask(

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ASKED_BODY, askPrefilled, portOf } from '../../../test/support/sidecar/prefilled-ask.ts';
+import { ASKED_BODY, askPrefilled } from '../../../test/support/sidecar/prefilled-ask.ts';
 import { startScriptedServer } from '../../../test/support/sidecar/scripted-server.ts';
 import { sidecarBed } from '../../../test/support/sidecar/sidecar-bed.ts';
+import { portOf } from '../../framework/values/server-address.ts';
 import type { Sidecar } from '../start-sidecar.ts';
 
 const bed = sidecarBed();
@@ -108,7 +109,7 @@ describe('both legs at once', () => {
     stops.push(bootstrap.stop);
     const sidecar = await started({
       connector: 'mooncake',
-      mooncakeBootstrapPort: portOf(bootstrap.address),
+      mooncakeBootstrapPort: Number(portOf(bootstrap.address)),
     });
     for (const status of [200, 500, 200]) {
       const answer = ask(sidecar);
@@ -133,7 +134,7 @@ describe('both legs at once', () => {
     stops.push(bootstrap.stop);
     const sidecar = await started({
       connector: 'mooncake',
-      mooncakeBootstrapPort: portOf(bootstrap.address),
+      mooncakeBootstrapPort: Number(portOf(bootstrap.address)),
     });
     const answer = ask(sidecar);
     const query = await bootstrap.next();

@@ -1,5 +1,6 @@
 import { DEFAULT_FLOW } from '../../framework/request.ts';
 import type { ProfileResult } from '../../framework/scheduling.ts';
+import { hostOf, portOf } from '../../framework/values/server-address.ts';
 import { modelOf, type RequestRecord, requestIdOf, statusOf } from '../requests/request-record.ts';
 
 /** The best endpoints that a span names. */
@@ -52,9 +53,8 @@ export function orchestrationAttributes(record: RequestRecord, put: PutAttribute
   if (routed.expectedTtftMs !== undefined) put('pointsman.expected_ttft_ms', routed.expectedTtftMs);
   if (routed.prefill !== undefined) {
     const { address } = routed.prefill;
-    const colon = address.lastIndexOf(':');
-    put('llm_d.epp.pd.prefill_pod_address', address.slice(0, colon));
-    put('llm_d.epp.pd.prefill_pod_port', address.slice(colon + 1));
+    put('llm_d.epp.pd.prefill_pod_address', hostOf(address));
+    put('llm_d.epp.pd.prefill_pod_port', portOf(address));
   }
 }
 

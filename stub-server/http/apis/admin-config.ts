@@ -1,5 +1,6 @@
 import { ZodError, z } from 'zod';
 import { ConfigError } from '../../../src/framework/error.ts';
+import { portOf } from '../../../src/framework/values/server-address.ts';
 import { NO_TIME } from '../../engine/timings.ts';
 import { checkEngineArgs } from '../../engine-args/check-engine-args.ts';
 import type { EngineArgs } from '../../engine-args/engine-args.ts';
@@ -46,7 +47,7 @@ export function adminConfig({
   return {
     model: options.modelRoot ?? options.model,
     'served-model-name': [options.model, ...options.aliases],
-    port: Number(address.slice(address.lastIndexOf(':') + 1)),
+    port: Number(portOf(address)),
     'max-model-len': contextTokensMax,
     'max-num-seqs': options.sequencesMax,
     'max-waiting-queue-length': options.waitingMax ?? null,

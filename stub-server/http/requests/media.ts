@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { hostOf, portOf } from '../../../src/framework/values/server-address.ts';
 import type { StubReplica } from '../replica/stub-replica.ts';
 import { TOKEN_BYTES } from './tokenizer.ts';
 
@@ -100,8 +101,7 @@ export function encodingsOf(
   { options, address, name }: Pick<StubReplica, 'options' | 'address' | 'name'>,
 ): { readonly ec_transfer_params?: object } {
   if (!options.servesEncodings || media.length === 0) return {};
-  const colon = address.lastIndexOf(':');
-  const place = { peer_host: address.slice(0, colon), peer_port: Number(address.slice(colon + 1)) };
+  const place = { peer_host: hostOf(address), peer_port: Number(portOf(address)) };
   const metadata = Buffer.from(name).toString('base64');
   const params = media.map(({ hash, tokens }) => [
     hash,

@@ -26,5 +26,4 @@ export function askPrefilled(
   });
 }
 
-export const portOf = (address: string): number => Number(address.split(':')[1]);
 export const KV_ANSWER: string = `{"kv_transfer_params":${KV}}`;

@@ -22,7 +22,6 @@ export type Fault = 'client leaves' | 'server leaves' | 'server is silent';
 
 export const PHASES: readonly Phase[] = ['arrived', 'headers', 'part'];
 export const nameOf = ({ role, visit, phase }: Place): string => `${role} ${visit} ${phase}`;
-export const portOf = (address: string): number => Number(address.split(':')[1]);
 
 const MEDIA = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } };
 export const CHAT: object = {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bareHostOf, portOf } from '../../../framework/values/server-address.ts';
 
 const LABEL = '[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?';
 /**
@@ -26,9 +27,7 @@ export function isAddress(text: string): boolean {
 
 /** The parts of a `host:port`; an IPv6 host without its brackets. */
 export function splitHostPort(text: string): { readonly host: string; readonly port: number } {
-  const colon = text.lastIndexOf(':');
-  const name = text.slice(0, colon).replace(/^\[(.*)\]$/, '$1');
-  return { host: name, port: Number(text.slice(colon + 1)) };
+  return { host: bareHostOf(text), port: Number(portOf(text)) };
 }
 
 export function isPort(port: number): boolean {

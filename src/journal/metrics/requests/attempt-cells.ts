@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { Endpoint } from '../../../framework/endpoint.ts';
+import { portOf } from '../../../framework/values/server-address.ts';
 import { CellTable } from '../page/cell-table.ts';
 import type { ShowFormerNames } from '../page/deprecated-names.ts';
 import {
@@ -87,7 +88,7 @@ export class AttemptCells {
 function labelsOf(target_model_name: string, endpoint: Endpoint | undefined): MetricLabels {
   if (endpoint === undefined) return { status: 'failure', target_model_name };
   const { id, address } = endpoint;
-  const port = address.slice(address.lastIndexOf(':') + 1);
+  const port = portOf(address);
   const { endpoint_name, namespace } = endpointLabels(id);
   // As in the reference: the port says the rank here, and other metrics name it.
   const pod_name = endpoint_name.replace(/-rank-\d+$/, '');
