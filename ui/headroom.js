@@ -17,6 +17,8 @@ const LIMITS = {
   memory: 'KV memory',
   concurrency: 'requests at once',
   shown: 'what they served while full',
+  'flow-control': 'flow control, which holds requests back',
+  failing: 'requests fail at all servers',
 };
 
 /** @param {{ stages: readonly StageHeadroom[] }} props */

@@ -60,6 +60,8 @@ export interface QueueDiscipline {
   ended(request: InferenceRequest, served: Served, at: Millis): void;
   /** Undefined where nothing waits. */
   readonly firstBand?: FirstBand | undefined;
+  /** Whether requests wait because nothing may be placed, by the last look. */
+  readonly isHoldingBack?: boolean | undefined;
   /** Another replica has placed a request, which may have waited there. */
   placedElsewhere?(request: InferenceRequest, at: Millis): void;
   /** A request that another replica placed has ended. */

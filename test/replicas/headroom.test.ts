@@ -53,7 +53,7 @@ it('[O390] says at each of several pickers that share what the pool needs, and w
   for (const each of pickers) {
     const stage = stageOf(each);
     expect(stage.requestsPerSecond?.used).toBeCloseTo(10, 0);
-    expect(stage.utilization / whole.utilization).toBeCloseTo(1, 1);
+    expect((stage.utilization ?? 0) / (whole.utilization ?? 0)).toBeCloseTo(1, 1);
     expect(stage.desiredReplicas).toBe(whole.desiredReplicas);
     expect((stage.neededReplicas ?? 0) / (whole.neededReplicas ?? 0)).toBeCloseTo(1 / 3, 1);
     expect(each.headroom.report().active).toBe(true);

@@ -11,12 +11,13 @@ interface HeadroomBedOptions {
   readonly plan?: PickerPlan;
   /** Requests that wait at the picker. */
   readonly waiting?: () => number;
+  readonly isHeldBack?: () => boolean;
 }
 
 /** A picker and the headroom of its pool, without capacity bounds. */
 export function headroomBed(
   clock: SimulatedClock,
-  { plan, waiting = () => 0 }: HeadroomBedOptions = {},
+  { plan, waiting = () => 0, isHeldBack }: HeadroomBedOptions = {},
 ): {
   readonly headroom: Headroom;
   readonly picker: EndpointPicker;
@@ -27,6 +28,7 @@ export function headroomBed(
     endpoints: () => picker.pool.snapshot(),
     limitOf: () => Number.POSITIVE_INFINITY,
     waiting,
+    isHeldBack,
     isEjected: (endpoint) => picker.ejector.ejected(endpoint) !== undefined,
   });
   const picker = new EndpointPicker({

@@ -94,6 +94,10 @@ export class FlowControl implements QueueDiscipline {
     return first && { priority: first.priority, requests: first.size };
   }
 
+  get isHoldingBack(): boolean {
+    return this.size > 0 && this.gate.open === 0;
+  }
+
   get endpoints(): readonly Endpoint[] {
     return this.#deps.endpoints();
   }

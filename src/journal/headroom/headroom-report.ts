@@ -12,6 +12,13 @@ export interface Rates {
 export const HEADROOM_STAGES = ['all', 'prefill', 'decode'] as const;
 export type HeadroomStage = (typeof HEADROOM_STAGES)[number];
 
+/**
+ * What would end goodput first; `shown` where the servers have shown less than the model of them
+ * says, `flow-control` where that lets nothing through, and `failing` where requests fail at all
+ * endpoints, so that there is no capacity.
+ */
+export type Limit = CapacityLimit | 'shown' | 'flow-control' | 'failing';
+
 /** The headroom of the servers of one stage. */
 export interface StageHeadroom {
   readonly stage: HeadroomStage;
@@ -19,14 +26,17 @@ export interface StageHeadroom {
   /** Pods, or groups of pods: the unit of an autoscaler. */
   readonly replicas: number;
   /**
-   * At the present mix of requests. Undefined until a request has come, and while all endpoints are
-   * ejected.
+   * At the present mix of requests. Undefined until a request has come, and while requests fail at
+   * all endpoints.
    */
   readonly requestsPerSecond: Rates | undefined;
   /** Tokens of prompts, cached ones included, and of answers. */
   readonly tokensPerSecond: Rates | undefined;
-  /** What is used over the capacity; 0 until a request has come. */
-  readonly utilization: number;
+  /**
+   * What is used over the capacity; 0 until a request has come. Undefined while requests fail at all
+   * endpoints.
+   */
+  readonly utilization: number | undefined;
   /**
    * The saturation of the least saturated endpoint, or by what waits at the picker: above 1, one
    * more request lowers goodput.
@@ -41,11 +51,7 @@ export interface StageHeadroom {
    * several pickers add up. Undefined while the capacity is not known.
    */
   readonly neededReplicas: number | undefined;
-  /**
-   * What would end goodput first; `shown` where the servers have shown less than the model of them
-   * says.
-   */
-  readonly limit: CapacityLimit | 'shown' | undefined;
+  readonly limit: Limit | undefined;
 }
 
 export interface HeadroomReport {

@@ -114,6 +114,89 @@ it('[Q291] says that a pool is saturated where it was for 15 seconds, and not fo
   watch.stop();
 });
 
+/** A pool of so many endpoints, with requests a second that end as given. */
+function failingBed(endpoints: number): {
+  readonly stage: () => StageHeadroom | undefined;
+  readonly pass: (seconds: number, perSecond: number, outcome: 'completed' | 'failed') => void;
+} {
+  const clock = new SimulatedClock();
+  const { headroom, picker } = headroomBed(clock);
+  headroom.start();
+  const ids = Array.from({ length: endpoints }, (_, at) => `e${at}` as EndpointId);
+  for (const [at, id] of ids.entries())
+    picker.pool.upsert({ id, address: `10.0.0.${at}:8000`, labels: new Map() });
+  return {
+    stage: () => headroom.report().stages[0],
+    pass: (seconds, perSecond, outcome) => {
+      const end = clock.now() + 1000 * seconds;
+      while (clock.now() < end) {
+        for (const id of ids) {
+          const idle = { waitingQueueSize: 0, runningRequests: 0, kvCacheUsage: 0 };
+          picker.pool.observe(id, { ...idle, sampledAt: clock.now() });
+        }
+        if (perSecond > 0) picker.route(makeRequest()).done(outcome);
+        clock.advanceTo(clock.now() + Math.min(1000, 1000 / perSecond));
+      }
+    },
+  };
+}
+
+it('[O536] asks for as many replicas as there are while all requests fail, however many clients try again', () => {
+  const { stage, pass } = failingBed(4);
+  pass(130, 5, 'completed');
+  const before = stage();
+  expect(before?.neededReplicas).toBeGreaterThan(0);
+  // The metrics of all are fresh meanwhile.
+  pass(20, 500, 'failed');
+  expect(stage()).toMatchObject({
+    requestsPerSecond: undefined,
+    desiredReplicas: 4,
+    neededReplicas: before?.neededReplicas,
+    limit: 'failing',
+  });
+  pass(1, 5, 'completed');
+  expect(stage()?.requestsPerSecond).toBeDefined();
+});
+
+it('[O536] takes failures for those of all servers only where no answer comes, and for a minute', () => {
+  const { stage, pass } = failingBed(4);
+  pass(130, 5, 'completed');
+  for (let second = 0; second < 20; second++) {
+    pass(1, 20, 'failed');
+    pass(1, 1, 'completed');
+    expect(stage()?.limit).not.toBe('failing');
+  }
+  pass(4, 20, 'failed');
+  expect(stage()?.limit).toBe('failing');
+  pass(61, 0, 'failed');
+  expect(stage()).toMatchObject({ desiredReplicas: 0, utilization: 0 });
+});
+
+it('[O537] hears of flow control that lets nothing through for 15 seconds', () => {
+  const clock = new SimulatedClock();
+  let isHeldBack = false;
+  const { headroom, picker } = headroomBed(clock, {
+    waiting: () => 3,
+    isHeldBack: () => isHeldBack,
+  });
+  const watch = headroom.start();
+  picker.pool.upsert({ id: 'a' as EndpointId, address: '10.0.0.1:8000', labels: new Map() });
+  const after = (seconds: number): StageHeadroom | undefined => {
+    for (let second = 0; second < seconds; second++) {
+      picker.route(makeRequest()).done('completed');
+      clock.advanceTo(clock.now() + 1000);
+    }
+    return headroom.report().stages[0];
+  };
+  expect(after(30)?.utilization).toBeLessThan(0.5);
+  isHeldBack = true;
+  expect(after(14)?.utilization).toBeLessThan(0.5);
+  expect(after(1)).toMatchObject({ utilization: 1, secondsToSaturation: 0, limit: 'flow-control' });
+  isHeldBack = false;
+  expect(after(1)?.utilization).toBeLessThan(0.5);
+  watch.stop();
+});
+
 describe('the headroom of a pool that computes prompts apart', () => {
   const plan = planFrom('deploy/disaggregation.yaml');
   const server = (picker: EndpointPicker, name: string, role: string): void =>

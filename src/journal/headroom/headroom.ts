@@ -19,6 +19,7 @@ import { serverQueues } from './server-queues.ts';
 import { replicasOf, stageHeadroom, waitingShare } from './stage-headroom.ts';
 import { type MixedRequest, StageMix } from './stage-mix.ts';
 import { type StageEndpoints, Stages } from './stages.ts';
+import { UnansweredRequests } from './unanswered-requests.ts';
 
 export interface HeadroomOptions extends CountedArrivalsOptions {
   /** Says whether prompts may be computed apart. Left out: what is seen says it. */
@@ -26,6 +27,8 @@ export interface HeadroomOptions extends CountedArrivalsOptions {
   readonly endpoints: () => readonly Endpoint[];
   /** How many requests may be in flight there; infinity for any number. */
   readonly limitOf: (endpoint: Endpoint) => number;
+  /** Whether flow control lets nothing through now, while requests wait there. */
+  readonly isHeldBack?: (() => boolean) | undefined;
   /** Whether an endpoint gets no requests now, although it is of the pool. */
   readonly isEjected: (endpoint: Endpoint) => boolean;
   readonly objective?: LatencyObjective | undefined;
@@ -57,6 +60,11 @@ export class Headroom implements JournalSubscriber {
   readonly #stages: Stages;
   readonly #servers: ServerFigures;
   readonly #saturatedS = new Map<HeadroomStage, number>();
+  /** For how many seconds flow control has let nothing through while requests waited. */
+  #heldBackS = 0;
+  readonly #unanswered = new UnansweredRequests();
+  /** What was needed before requests failed at all servers. */
+  readonly #needed = new Map<HeadroomStage, number | undefined>();
   /** There is none for `prefill`: the ends of what its servers compute are not seen. */
   readonly #measured: Readonly<Record<'all' | 'decode', MeasuredCapacity>>;
 
@@ -67,6 +75,7 @@ export class Headroom implements JournalSubscriber {
       // How long its answer will be is not known before the first decision here.
       if (this.#servers.areKnown) this.onRouted(routed);
     },
+    onFirstToken: (routed, at) => this.onFirstToken(routed, at),
     onDone: (routed, at, outcome, usage) => {
       if (this.#servers.areKnown) this.onDone(routed, at, outcome, usage);
     },
@@ -110,7 +119,13 @@ export class Headroom implements JournalSubscriber {
     this.#measured.decode.sent();
   }
 
-  onDone(routed: Routed, _at: Millis, outcome: Outcome, usage: Usage | undefined): void {
+  onFirstToken(_routed: Routed, at: Millis): void {
+    this.#unanswered.answered(at);
+  }
+
+  onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
+    if (outcome === 'completed') this.#unanswered.answered(at);
+    if (outcome === 'failed') this.#unanswered.failed(routed.endpoint.id, at);
     const request = this.#mixed(routed);
     const isAnswered = outcome === 'completed' && usage !== undefined;
     this.#measured.all.ended(request, isAnswered);
@@ -149,7 +164,9 @@ export class Headroom implements JournalSubscriber {
    * too.
    */
   #lookAtStages(): void {
-    const at = this.#options.clock.now();
+    const { clock, isHeldBack = () => false } = this.#options;
+    const at = clock.now();
+    this.#heldBackS = isHeldBack() ? this.#heldBackS + 1 : 0;
     for (const each of this.#stages.of(this.#options.endpoints())) {
       const { stage, endpoints } = each;
       const mix = this.#mixOf(stage);
@@ -158,7 +175,8 @@ export class Headroom implements JournalSubscriber {
       const modelled = this.#servers.perSecond(answering, mix.mean, 1);
       const waiting = this.#arrivals.whole.waiting * this.#stages.shareOf(each, mix, this.#all, at);
       const isSaturated =
-        endpoints.length > 0 && this.#saturationWith(each, waiting, modelled, at) > 1;
+        endpoints.length > 0 &&
+        (this.#heldBackS > 0 || this.#saturationWith(each, waiting, modelled, at) > 1);
       this.#saturatedS.set(stage, isSaturated ? (this.#saturatedS.get(stage) ?? 0) + 1 : 0);
       const { running, counted } = serverQueues(answering, this.#servers.loads);
       if (counted > 0)
@@ -204,12 +222,16 @@ export class Headroom implements JournalSubscriber {
     const queue = serverQueues(answering, this.#servers.loads);
     // What waits there longer than the objective allows.
     const queued = isSaturated ? queue.queued * queue.counted : 0;
-    return stageHeadroom({
+    const isFailing =
+      serving.length > 0 && this.#unanswered.fail(serving, this.#options.isEjected, at);
+    const headroom = stageHeadroom({
       stage,
       endpoints: serving.length,
       replicas: replicasOf(serving),
       answering: replicasOf(answering),
-      isRefusing: serving.length > 0 && serving.every((one) => this.#options.isEjected(one)),
+      isFailing,
+      isHeldBack: this.#heldBackS >= SATURATED_S,
+      neededBefore: this.#needed.get(stage),
       saturation: Math.min(...open.map(({ id }) => saturations.get(id) ?? 0)),
       isSaturated,
       shownShare: this.#measuredOf(stage)?.shareAt(at) ?? 1,
@@ -225,6 +247,8 @@ export class Headroom implements JournalSubscriber {
       target,
       leadS: leadMs / SECOND_MS,
     });
+    if (!isFailing) this.#needed.set(stage, headroom.neededReplicas);
+    return headroom;
   }
 
   /** The endpoints that requests go to. Where all are ejected, requests go to any of them. */

@@ -20,7 +20,9 @@ const STATE: StageState = {
   endpoints: 4,
   replicas: 4,
   answering: 4,
-  isRefusing: false,
+  isFailing: false,
+  isHeldBack: false,
+  neededBefore: 2.5,
   saturation: 0.3,
   isSaturated: false,
   shownShare: 1,
@@ -71,11 +73,35 @@ describe('the headroom of a stage', () => {
     expect(stageHeadroom({ ...idle, isSaturated: true }).desiredReplicas).toBe(STATE.replicas);
   });
 
-  it('[O456] names no capacity while all endpoints are ejected, and asks for as many replicas', () => {
-    const refusing = stageHeadroom({ ...STATE, isRefusing: true });
-    expect(refusing.requestsPerSecond).toBeUndefined();
-    expect(refusing.tokensPerSecond).toBeUndefined();
-    expect(refusing.desiredReplicas).toBe(stageHeadroom(STATE).desiredReplicas);
+  it('[O456][O536] names no capacity while requests fail at all endpoints, and asks for what there is and was needed before', () => {
+    // Clients try again and again.
+    const demand = comes(2000, 0, 50);
+    const failing = { ...STATE, demand, ownDemand: demand, isFailing: true };
+    expect(stageHeadroom(failing)).toMatchObject({
+      requestsPerSecond: undefined,
+      tokensPerSecond: undefined,
+      utilization: undefined,
+      saturation: 1,
+      secondsToSaturation: 0,
+      desiredReplicas: STATE.replicas,
+      neededReplicas: STATE.neededBefore,
+      limit: 'failing',
+    });
+  });
+
+  it('[O537] has no room left while flow control holds requests back, whatever the model of the engines says', () => {
+    const held = { ...STATE, isHeldBack: true, isSaturated: true, demand: comes(12, 0, 57) };
+    const headroom = stageHeadroom(held);
+    expect(headroom).toMatchObject({
+      requestsPerSecond: { used: 12, capacity: 12, left: 0 },
+      utilization: 1,
+      saturation: 2.375,
+      secondsToSaturation: 0,
+      limit: 'flow-control',
+    });
+    expect(headroom.neededReplicas).toBeGreaterThan(STATE.replicas);
+    // What they are seen to serve counts as well.
+    expect(stageHeadroom({ ...held, shownShare: 0.2 }).requestsPerSecond?.capacity).toBe(8);
   });
 
   it('[Q106] asks for no fewer replicas than there are before it has watched demand', () => {

@@ -6,7 +6,7 @@ import {
 } from '../../cost-model/capacity.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Arriving } from './counted-arrivals.ts';
-import type { HeadroomStage, Rates, StageHeadroom } from './headroom-report.ts';
+import type { HeadroomStage, Limit, Rates, StageHeadroom } from './headroom-report.ts';
 
 export interface StageState {
   readonly stage: HeadroomStage;
@@ -15,8 +15,12 @@ export interface StageState {
   /** The replicas whose endpoints answer: the capacities are theirs. */
   readonly answering: number;
   readonly saturation: number;
-  /** Whether all of its endpoints are ejected: they serve nothing, whatever they could. */
-  readonly isRefusing: boolean;
+  /** Whether its endpoints serve nothing, whatever they could: requests fail at all of them. */
+  readonly isFailing: boolean;
+  /** Whether flow control has let nothing through while requests waited, for longer than by chance. */
+  readonly isHeldBack: boolean;
+  /** The replicas that were needed before its endpoints failed. */
+  readonly neededBefore: number | undefined;
   /** Whether it has been above 1 for longer than by chance. */
   readonly isSaturated: boolean;
   /** What the servers have shown over the modelled capacity, above 0. */
@@ -46,32 +50,52 @@ const REPLICAS_MAX = 65_536;
 
 /** The headroom of a stage from what is known of it. */
 export function stageHeadroom(state: StageState): StageHeadroom {
-  const { stage, endpoints, replicas, saturation, mix, capacities, demand, shownShare } = state;
-  const known = capacities.filter((each) => each !== undefined);
-  const modelled = known.reduce((sum, { requestsPerMs }) => sum + 1000 * requestsPerMs, 0);
-  const perSecond = shownShare * modelled;
+  const { stage, endpoints, replicas, mix, demand, isFailing } = state;
+  const perSecond = capacityPerSecond(state);
   const isKnown = mix !== undefined && perSecond > 0;
   const tokens = mix === undefined ? 0 : mix.promptTokens + mix.outputTokens;
-  const rates = isKnown && !state.isRefusing ? ratesOf(demand.rate, perSecond) : undefined;
+  const rates = isKnown && !isFailing ? ratesOf(demand.rate, perSecond) : undefined;
   return {
     stage,
     endpoints,
     replicas,
     requestsPerSecond: rates,
     tokensPerSecond: rates && ratesOf(tokens * demand.rate, tokens * perSecond),
-    utilization: isKnown ? demand.rate / perSecond : 0,
-    saturation: Math.max(
-      Number.isFinite(saturation) ? saturation : 1,
-      waitingShare(state, perSecond),
-    ),
+    utilization: isFailing ? undefined : isKnown ? demand.rate / perSecond : 0,
+    saturation: saturationOf(state, perSecond),
     secondsToSaturation: isKnown ? secondsToSaturation(state, perSecond) : undefined,
     desiredReplicas: desiredReplicas(state, perSecond),
     neededReplicas: neededReplicas(state, perSecond),
-    limit:
-      shownShare < MODEL_HOLDS
-        ? 'shown'
-        : CAPACITY_LIMITS.find((limit) => known.some((each) => each.limit === limit)),
+    limit: limitOf(state),
   };
+}
+
+/**
+ * What the endpoints can serve. While flow control holds requests back, that is no more than what
+ * comes, whatever the model of the engines says: there is a bound that the model does not know.
+ */
+function capacityPerSecond({ capacities, shownShare, isHeldBack, demand }: StageState): number {
+  const modelled = capacities.reduce((sum, each) => sum + 1000 * (each?.requestsPerMs ?? 0), 0);
+  const shown = shownShare * modelled;
+  return isHeldBack && demand.rate > 0 ? Math.min(shown, demand.rate) : shown;
+}
+
+/** At least 1 where one more request fails, or waits for another one to end. */
+function saturationOf(state: StageState, perSecond: number): number {
+  const { saturation, isFailing, isHeldBack } = state;
+  const least = Number.isFinite(saturation) && !isFailing && !isHeldBack ? 0 : 1;
+  return Math.max(
+    least,
+    Number.isFinite(saturation) ? saturation : 0,
+    waitingShare(state, perSecond),
+  );
+}
+
+function limitOf({ isFailing, isHeldBack, shownShare, capacities }: StageState): Limit | undefined {
+  if (isFailing) return 'failing';
+  if (isHeldBack) return 'flow-control';
+  if (shownShare < MODEL_HOLDS) return 'shown';
+  return CAPACITY_LIMITS.find((limit) => capacities.some((each) => each?.limit === limit));
 }
 
 function ratesOf(used: number, capacity: number): Rates {
@@ -94,10 +118,10 @@ export function waitingShare(
  * above the capacity or one that will be.
  */
 function secondsToSaturation(
-  { isSaturated, demand: { rate, slope, waiting }, objective }: StageState,
+  { isSaturated, isFailing, demand: { rate, slope, waiting }, objective }: StageState,
   capacityPerSecond: number,
 ): number | undefined {
-  if (isSaturated) return 0;
+  if (isSaturated || isFailing) return 0;
   if (rate > capacityPerSecond) {
     const mayWait = (capacityPerSecond * objective.ttftMs) / 1000;
     return Math.max(0, mayWait - waiting) / (rate - capacityPerSecond);
@@ -125,20 +149,25 @@ function wantedOfNone({ waiting, rate }: Arriving): number {
 
 /**
  * In proportion to what a replica serves now, so that the parts of several pickers add up. Undefined
- * while the capacity of a replica is not known.
+ * while the capacity of a replica is not known. While requests fail at all of them, it stays as it
+ * was: clients that try again, or go, are no other demand.
  */
 function neededReplicas(state: StageState, capacityPerSecond: number): number | undefined {
   const { endpoints, ownDemand, answering } = state;
   if (endpoints === 0) return wantedOfNone(ownDemand);
+  if (state.isFailing) return state.neededBefore;
   if (capacityPerSecond === 0) return undefined;
   return wantedPerSecond(ownDemand, state) / (capacityPerSecond / answering);
 }
 
-/** As many as there are while little is known, and at least as many while they are saturated. */
+/**
+ * As many as there are while little is known or requests fail at all of them, because more of them
+ * would serve no more, and at least as many while they are saturated.
+ */
 function desiredReplicas(state: StageState, capacityPerSecond: number): number {
-  const { endpoints, replicas, isWarm, isSaturated, demand } = state;
+  const { endpoints, replicas, isWarm, isSaturated, isFailing, demand } = state;
   if (endpoints === 0) return wantedOfNone(demand);
-  if (capacityPerSecond === 0) return replicas;
+  if (capacityPerSecond === 0 || isFailing) return replicas;
   const wanted = replicasFor(wantedPerSecond(demand, state), state);
   return isWarm && !isSaturated ? wanted : Math.max(replicas, wanted);
 }

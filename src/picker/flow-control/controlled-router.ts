@@ -106,6 +106,11 @@ export class ControlledRouter implements Router {
     return this.#discipline?.firstBand;
   }
 
+  /** Whether flow control lets nothing through, while requests wait in it. */
+  get isHoldingBack(): boolean {
+    return this.#discipline?.isHoldingBack === true;
+  }
+
   get #discipline(): QueueDiscipline | undefined {
     return this.#rounds.discipline;
   }

@@ -45,6 +45,7 @@ export function createHeadroom(
     endpoints: () => scaled().picker.pool.snapshot(),
     limitOf: (endpoint) => scaled().picker.limit.of(endpoint),
     waiting: () => scaled().picker.waiting.requests + scaled().router.waiting,
+    isHeldBack: () => scaled().router.isHoldingBack,
     undecided: () => scaled().router.undecided,
     others: othersOf(() => scaled().replica),
     isEjected: (endpoint) => scaled().picker.ejector.ejected(endpoint) !== undefined,

@@ -106,6 +106,10 @@ class MeasuredFlowControl implements QueueDiscipline {
     return this.#control.firstBand;
   }
 
+  get isHoldingBack(): boolean {
+    return this.#control.isHoldingBack;
+  }
+
   add(waiting: Waiting, at: Millis): void {
     const startedAt = this.#stopwatch.now();
     const series = this.#meters.flows.of(waiting.request);
