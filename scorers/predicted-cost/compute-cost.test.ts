@@ -1,12 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PRIOR_STEP_TIME } from '../../src/cost-model/step-time.ts';
-import {
-  computeCost,
-  type EndpointState,
-  emptyBreakdown,
-  type RequestCost,
-} from './compute-cost.ts';
+import { computeCost, emptyBreakdown } from './compute-cost.ts';
+import type { EndpointState, RequestCost } from './cost-facts.ts';
 
 const REQUEST: RequestCost = { promptTokens: 4000, outputTokens: 200, isCrowdedOut: false };
 const STATE: EndpointState = {

@@ -4,14 +4,9 @@ import type { PromptBlocks } from '../../src/framework/request.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { SchedulingContext } from '../../src/framework/scheduling.ts';
 import type { SharedBeginning } from '../../src/framework/values/shared-beginning.ts';
-import {
-  type CostBreakdown,
-  computeCost,
-  type EndpointState,
-  emptyBreakdown,
-  type RequestCost,
-} from './compute-cost.ts';
+import { type CostBreakdown, computeCost, emptyBreakdown } from './compute-cost.ts';
 import type { CopyAccounts, CopyOffer } from './copy-accounts.ts';
+import type { EndpointState, RequestCost } from './cost-facts.ts';
 
 /** What a scoring is computed from. */
 interface Scoring {

@@ -19,8 +19,8 @@ import type { CycleKey, SchedulingContext } from '../../src/framework/scheduling
 import type { Mutable } from '../../src/framework/values/mutable.ts';
 import type { SharedBeginning } from '../../src/framework/values/shared-beginning.ts';
 import { adapterWaits } from './adapter-waits.ts';
-import type { EndpointState, RequestCost } from './compute-cost.ts';
 import type { PlacedOffer } from './copy-offer.ts';
+import type { EndpointState, RequestCost } from './cost-facts.ts';
 import { type EndpointSamples, tokensByEach } from './endpoint-samples.ts';
 import type { FailureStreaks } from './failure-streaks.ts';
 import type { HeldAdapters } from './held-adapters.ts';
