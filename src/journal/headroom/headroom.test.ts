@@ -172,7 +172,7 @@ it('[O536] takes failures for those of all servers only where no answer comes, a
   expect(stage()).toMatchObject({ desiredReplicas: 0, utilization: 0 });
 });
 
-it('[O537] hears of flow control that lets nothing through for 15 seconds', () => {
+it('[O537] takes a pool for saturated whose flow control lets nothing through for 15 seconds', () => {
   const clock = new SimulatedClock();
   let isHeldBack = false;
   const { headroom, picker } = headroomBed(clock, {
