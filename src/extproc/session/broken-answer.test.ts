@@ -65,7 +65,7 @@ describe('a stream of events after a 200', () => {
     `${STOP}data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n`,
     'event: message_stop\ndata: {"type":"message_stop"}\n\n',
     'data: {"type":"response.incomplete","response":{}}\n\n',
-    'data: {"error":{"message":"no"}}\n\n',
+    'data: {"error":{"message":"no","code":400}}\n\n',
     // The end of its type, far before, is not kept.
     `data: {"type":"response.completed","response":{"output":"${'a'.repeat(20_000)}","status":"completed","usage":{"input_tokens":1},"user":null}}\n\n`,
     // OpenAI's order: status first, and the usage behind all of the text.
@@ -80,6 +80,37 @@ describe('a stream of events after a 200', () => {
     const parts = [responsePart(last.slice(0, half)), responseEnd(last.slice(half))];
     expect(outcomeOf(STREAM, ...parts)).toBe('completed');
   });
+
+  it.each([
+    // vLLM, SGLang and TensorRT-LLM; earlier vLLM; Triton; Anthropic; OpenAI's responses.
+    'data: {"error":{"message":"CUDA error","type":"InternalServerError","code":500}}\n\n',
+    'data: {"object":"error","message":"CUDA error","type":"InternalServerError","code":500}\n\n',
+    'data: {"error":"CUDA error"}\n\n',
+    'event: error\r\ndata: {"type":"error","error":{"type":"overloaded_error"}}\r\n\r\n',
+    'data: {"type":"response.failed","response":{"status":"failed","error":{"code":"server_error"}}}\n\n',
+  ])('[V617] has failed where its server says so: %j', (last) => {
+    for (const end of ['', 'data: [DONE]\n\n']) {
+      expect(outcomeOf(STREAM, responsePart(last), responseEnd(end))).toBe('failed');
+      expect(outcomeOf(STREAM, responsePart(last + end), RESPONSE_TRAILERS)).toBe('failed');
+    }
+  });
+
+  it.each([
+    'data: {"error":{"message":"no","type":"BadRequestError","code":400}}\n\n',
+    'data: {"object":"error","type":"NotFoundError","code":"404"}\n\n',
+    'data: {"error":{"type":"invalid_request_error","code":"context_length_exceeded"}}\n\n',
+    'data: {"type":"error","error":{"type":"rate_limit_error"}}\n\n',
+    'data: {"type":"response.completed","response":{"error":null}}\n\n',
+    'data: {"choices":[{"delta":{"content":"{\\"error\\":{\\"code\\":500}}"}}]}\n\n',
+    'data: {"choices":[{"logprobs":{"error":{"code":500}}}]}\n\n',
+  ])(
+    '[V617] has not failed where its request is to blame, or it speaks of an error: %j',
+    (last) => {
+      expect(outcomeOf(STREAM, responsePart(last), responseEnd('data: [DONE]\n\n'))).toBe(
+        'completed',
+      );
+    },
+  );
 
   it('[V430] is not judged where its text cannot be read, or it is an error of the client', () => {
     expect(outcomeOf({ ...STREAM, 'content-encoding': 'gzip' }, responseEnd(''))).toBe('completed');
@@ -143,6 +174,16 @@ describe('a whole answer with a 200', () => {
     session.closed('ended');
     return ended.map(({ outcome }) => outcome).join();
   }
+
+  it('[V617] has failed where it is an error of the server, and not where the request is to blame', () => {
+    const outcomeFor = (answer: object): string =>
+      wholeOutcome(JSON_TYPE, [JSON.stringify(answer)]);
+    expect(outcomeFor({ error: { message: 'CUDA error', code: 500 } })).toBe('failed');
+    expect(outcomeFor({ status: 'failed', error: { code: 'server_error' } })).toBe('failed');
+    expect(outcomeFor({ error: { message: 'too long', code: 400 } })).toBe('completed');
+    expect(outcomeFor({ error: null, choices: [] })).toBe('completed');
+    expect(outcomeFor({ choices: [{ error: { code: 500 } }] })).toBe('completed');
+  });
 
   it.each([
     ['no body', []],

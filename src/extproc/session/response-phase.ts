@@ -52,8 +52,8 @@ export class ResponsePhase {
   #bodyBytes: number | undefined;
   /** What the end of the answer's text must be like; undefined where it cannot be looked at. */
   #endsLike: 'events' | 'json' | undefined;
-  /** Its text lacks its end. */
-  #lacksEnd = false;
+  /** Its text lacks its end, or says that the server has failed. */
+  #textFailed = false;
   /** The proxy has said that the server broke it off. */
   #cut = false;
   #restorer: ModelRestorer | undefined;
@@ -159,7 +159,7 @@ export class ResponsePhase {
   /** The answer is over: reports its usage, text and outcome, and with it releases the request. */
   complete(routed: RoutedRequest | undefined): void {
     const usage = this.#reportedUsage ?? this.#takeUsage();
-    const failed = (this.#status ?? 200) >= SERVER_ERROR || this.#grpcFailed || this.#lacksEnd;
+    const failed = (this.#status ?? 200) >= SERVER_ERROR || this.#grpcFailed || this.#textFailed;
     const windowTokens = this.#refused?.end();
     this.#refused = undefined;
     if (windowTokens !== undefined) routed?.windowReported?.(windowTokens);
@@ -190,7 +190,7 @@ export class ResponsePhase {
     const reader = this.#usage;
     this.#usage = undefined;
     if (reader === undefined) return undefined;
-    this.#lacksEnd = this.#endsLike !== undefined && reader.lacksEnd?.(this.#endsLike) === true;
+    this.#textFailed = this.#endsLike !== undefined && reader.hasFailed?.(this.#endsLike) === true;
     return reader.take();
   }
 

@@ -1,4 +1,5 @@
 import type { Usage } from '../../framework/observer.ts';
+import { saysServerFailed } from './reported-error.ts';
 import type { UsageReader } from './usage-reader.ts';
 
 /** Bytes of an answer that are looked at together. */
@@ -7,6 +8,7 @@ const WINDOW_BYTES = 8 * 1024;
 const LEAVING_BYTES = WINDOW_BYTES / 4;
 const LINE_FEED = 0x0a;
 const DONE = '[DONE]';
+const ERROR = '"error"';
 /**
  * What the last events of OpenAI's, Anthropic's, SGLang's and Vertex AI's streams say, errors
  * included. Quotes in generated text are escaped.
@@ -73,8 +75,14 @@ export class JsonUsage implements UsageReader {
     }
   }
 
-  lacksEnd(of: 'events' | 'json'): boolean {
+  hasFailed(of: 'events' | 'json'): boolean {
     if (!this.#saysEnd) return false;
+    // Few answers have the word; no string is made for the others.
+    const mayFail = this.#has(ERROR, this.#length);
+    return (mayFail && saysServerFailed(this.#text(), of)) || this.#lacksEnd(of);
+  }
+
+  #lacksEnd(of: 'events' | 'json'): boolean {
     if (of === 'json') return !JSON_ENDS.includes(this.#lastCharacter());
     if (this.#longLastEvent && this.#endsLine()) return false;
     // Nearly all streams end so; no string is made for them.

@@ -5,10 +5,10 @@ export interface UsageReader {
   /** Keeps no reference to the chunk. */
   push(chunk: Buffer): void;
   /**
-   * Whether nothing at the end of the answer says that it is whole, a stream of events or JSON,
-   * where the API says so. Call before `take`.
+   * Whether the end of the answer, a stream of events or JSON, says that the server has failed, or
+   * nothing there says that it is whole, where the API says so. Call before `take`.
    */
-  lacksEnd?(of: 'events' | 'json'): boolean;
+  hasFailed?(of: 'events' | 'json'): boolean;
   /** The counts, if the answer gave any, and begins anew. */
   take(): Usage | undefined;
 }
