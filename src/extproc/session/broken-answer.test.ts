@@ -82,11 +82,14 @@ describe('a stream of events after a 200', () => {
   });
 
   it.each([
-    // vLLM, SGLang and TensorRT-LLM; earlier vLLM; Triton; Anthropic; OpenAI's responses.
+    // vLLM, SGLang and TensorRT-LLM; earlier vLLM; Triton; Anthropic; Dynamo; OpenAI's responses.
     'data: {"error":{"message":"CUDA error","type":"InternalServerError","code":500}}\n\n',
     'data: {"object":"error","message":"CUDA error","type":"InternalServerError","code":500}\n\n',
     'data: {"error":"CUDA error"}\n\n',
     'event: error\r\ndata: {"type":"error","error":{"type":"overloaded_error"}}\r\n\r\n',
+    'event: error\ndata: CUDA error\n\n',
+    'event: error\n: CUDA error\n\n',
+    'event:error\ndata:{"message":"CUDA error"}\n\n',
     'data: {"type":"response.failed","response":{"status":"failed","error":{"code":"server_error"}}}\n\n',
   ])('[V617] has failed where its server says so: %j', (last) => {
     for (const end of ['', 'data: [DONE]\n\n']) {
@@ -99,7 +102,8 @@ describe('a stream of events after a 200', () => {
     'data: {"error":{"message":"no","type":"BadRequestError","code":400}}\n\n',
     'data: {"object":"error","type":"NotFoundError","code":"404"}\n\n',
     'data: {"error":{"type":"invalid_request_error","code":"context_length_exceeded"}}\n\n',
-    'data: {"type":"error","error":{"type":"rate_limit_error"}}\n\n',
+    'event: error\ndata: {"type":"error","error":{"type":"rate_limit_error"}}\n\n',
+    'event: error\ndata: {"message":"no","code":422}\n\n',
     'data: {"type":"response.completed","response":{"error":null}}\n\n',
     'data: {"choices":[{"delta":{"content":"{\\"error\\":{\\"code\\":500}}"}}]}\n\n',
     'data: {"choices":[{"logprobs":{"error":{"code":500}}}]}\n\n',

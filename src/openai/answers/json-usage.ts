@@ -8,7 +8,8 @@ const WINDOW_BYTES = 8 * 1024;
 const LEAVING_BYTES = WINDOW_BYTES / 4;
 const LINE_FEED = 0x0a;
 const DONE = '[DONE]';
-const ERROR = '"error"';
+/** What answers that say an error have, one of them. */
+const ERROR_HINTS = ['"error"', 'event: error', 'event:error'];
 /**
  * What the last events of OpenAI's, Anthropic's, SGLang's and Vertex AI's streams say, errors
  * included. Quotes in generated text are escaped.
@@ -78,7 +79,7 @@ export class JsonUsage implements UsageReader {
   hasFailed(of: 'events' | 'json'): boolean {
     if (!this.#saysEnd) return false;
     // Few answers have the word; no string is made for the others.
-    const mayFail = this.#has(ERROR, this.#length);
+    const mayFail = ERROR_HINTS.some((hint) => this.#has(hint, this.#length));
     return (mayFail && saysServerFailed(this.#text(), of)) || this.#lacksEnd(of);
   }
 

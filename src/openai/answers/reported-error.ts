@@ -8,6 +8,8 @@ const SERVER_ERROR = 500;
 const KINDS = ['code', 'status_code', 'status', 'type'];
 const DATA = 'data:';
 const KEY = '"error"';
+/** The name of an event of a stream. */
+const ERROR_EVENT = /^event: ?error\r?$/;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -18,18 +20,20 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export function saysServerFailed(text: string, of: 'events' | 'json'): boolean {
   if (of === 'json') return isOfServer(objectIn(text));
-  return text
-    .split('\n')
-    .some(
-      (line) =>
-        line.startsWith(DATA) &&
-        line.includes(KEY) &&
-        isOfServer(objectIn(line.slice(DATA.length))),
-    );
+  return text.split('\n').some((line, at, lines) => {
+    // Dynamo's data is a text there, or missing.
+    if (ERROR_EVENT.test(line)) return isOfServer(objectIn(dataOf(lines[at + 1])) ?? {}, true);
+    return line.includes(KEY) && isOfServer(objectIn(dataOf(line)));
+  });
 }
 
-function isOfServer(answer: Fields | undefined): boolean {
-  const error = answer && errorIn(answer);
+/** An empty text where the line is no data. */
+function dataOf(line = ''): string {
+  return line.startsWith(DATA) ? line.slice(DATA.length) : '';
+}
+
+function isOfServer(answer: Fields | undefined, isError = false): boolean {
+  const error = answer && (errorIn(answer) ?? (isError ? answer : undefined));
   if (error === undefined) return false;
   const kinds = KINDS.map((name) => error[name] ?? answer?.[name])
     .filter(isKind)
