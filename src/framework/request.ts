@@ -20,6 +20,12 @@ export interface PromptBlocks {
   readonly others?: readonly PromptBlocks[];
 }
 
+/**
+ * Prompts without token ids are hashed in blocks of so many tokens, the reference's smallest block
+ * under auto-tuning.
+ */
+export const HASHED_BLOCK_TOKENS = 64;
+
 /** The fairness id of a request that has none. */
 export const DEFAULT_FLOW = 'default-flow';
 
@@ -78,4 +84,8 @@ export function blockCount({ count, others }: PromptBlocks): number {
   return others === undefined ? count : others.reduce((sum, text) => sum + text.count, count);
 }
 
-export const NO_BLOCKS: PromptBlocks = { count: 0, blockTokens: 64, words: new Uint32Array(0) };
+export const NO_BLOCKS: PromptBlocks = {
+  count: 0,
+  blockTokens: HASHED_BLOCK_TOKENS,
+  words: new Uint32Array(0),
+};

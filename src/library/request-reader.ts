@@ -1,5 +1,5 @@
 import { readingOfPlan } from '../catalogue/reading-of-plan.ts';
-import { type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
+import { HASHED_BLOCK_TOKENS, type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
 import type { HashSecret } from '../framework/values/keyed-hash.ts';
 import { createOpenBody } from '../openai/parsers/open-body.ts';
 import { chainBlockIds } from '../openai/prompts/chain-block-ids.ts';
@@ -38,8 +38,6 @@ export interface CountedRequest {
 
 /** 64 MiB: many times a prompt of a million tokens. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
-/** Used where a request gives no `blockTokens`; the stub's presets have the same. */
-const BLOCK_TOKENS_DEFAULT = 64;
 
 /** Reads requests by the parsers of this plan. */
 export function requestReader(
@@ -77,7 +75,7 @@ function readBody(
 
 function counted(request: CountedRequest, id: string): InferenceRequest {
   checkSizes(request);
-  const { model, promptTokens, blockIds, blockTokens = BLOCK_TOKENS_DEFAULT } = request;
+  const { model, promptTokens, blockIds, blockTokens = HASHED_BLOCK_TOKENS } = request;
   return {
     id,
     model,

@@ -1,3 +1,4 @@
+import { HASHED_BLOCK_TOKENS } from '../../framework/request.ts';
 import type { ConfigNote, NoteReason } from '../../picker/plan/config-note.ts';
 import { isGiven, parameterAt, parametersAt } from './parameter-at.ts';
 
@@ -22,8 +23,6 @@ const TOKENS_BOUND: Rule = [
   'replaced',
   'maxPrefixTokensToMatch, 131072 by default, is in force; set that to 0 to count blocks',
 ];
-/** Prompts are hashed in blocks of so many tokens: an index counts in multiples of them. */
-const BLOCK_TOKENS = 64;
 const APPROXIMATE: ReadonlySet<string> = new Set([
   'approx-prefix-cache-producer',
   'multicluster-approx-prefix-cache-producer',
@@ -162,10 +161,10 @@ function boundsBlocksInVain(type: string, parameters: unknown): boolean {
 function roundedBlocks(type: string, parameters: unknown, path: string): readonly ConfigNote[] {
   const isCounted = type === 'burst-prefix-cache-producer' || APPROXIMATE.has(type);
   const given = Number(parameterAt(parameters, 'blockSizeTokens') ?? 0);
-  if (!isCounted || given % BLOCK_TOKENS === 0) return [];
-  const taken = Math.max(1, Math.floor(given / BLOCK_TOKENS)) * BLOCK_TOKENS;
+  if (!isCounted || given % HASHED_BLOCK_TOKENS === 0) return [];
+  const taken = Math.max(1, Math.floor(given / HASHED_BLOCK_TOKENS)) * HASHED_BLOCK_TOKENS;
   const where = `${path}.blockSizeTokens`;
-  const text = `${where} is ${given}: blocks have ${taken} tokens, because they have a multiple of ${BLOCK_TOKENS}`;
+  const text = `${where} is ${given}: blocks have ${taken} tokens, because they have a multiple of ${HASHED_BLOCK_TOKENS}`;
   return [{ path: where, reason: 'own-way', text }];
 }
 

@@ -1,7 +1,11 @@
 import { DEFAULT_FLOW } from '../../framework/request.ts';
 import type { CapturedDecision, CapturedRequest, CaptureRecord } from './capture-record.ts';
 
-/** The values of fields that a line leaves out. Earlier versions of the format write all fields. */
+/**
+ * The values of fields that a line leaves out. Captures keep their meaning, so that these stay as
+ * they are, even if prompts are hashed in other blocks one day. Earlier versions of the format
+ * write all fields.
+ */
 export const DEFAULT_BLOCK_TOKENS = 64;
 const PROMPT = { blockTokens: DEFAULT_BLOCK_TOKENS, blocks: [] };
 const REQUEST = { ...PROMPT, streaming: true, priority: 0, fairness: DEFAULT_FLOW };

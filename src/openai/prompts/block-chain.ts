@@ -1,7 +1,7 @@
-import type { PromptBlocks } from '../../framework/request.ts';
+import { HASHED_BLOCK_TOKENS, type PromptBlocks } from '../../framework/request.ts';
 import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import { Chain } from './chain.ts';
-import { BLOCK_TOKENS, type ContentBlocks } from './content-blocks.ts';
+import type { ContentBlocks } from './content-blocks.ts';
 import { chainTexts } from './text-chains.ts';
 
 /** Chains runs in template order: hash i covers the root and all blocks up to i. */
@@ -69,7 +69,7 @@ function chained(runs: readonly ContentBlocks[], chain: Chain, room: number): Pr
   const words = new Uint32Array(2 * (count + room));
   let block = 0;
   for (const run of runs) block = appendRun(chain, run, words, block);
-  return { count, blockTokens: BLOCK_TOKENS, words };
+  return { count, blockTokens: HASHED_BLOCK_TOKENS, words };
 }
 
 /** A prompt's chain with a run appended; `root` and `hash` must be those of the prompt. */

@@ -1,12 +1,10 @@
-import { TEXTS_MAX } from '../../framework/request.ts';
+import { HASHED_BLOCK_TOKENS, TEXTS_MAX } from '../../framework/request.ts';
 import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import { hashStaged, input, staged, stagedHashes, stageInput } from '../kernel/byte-kernel.ts';
 
 /** Bytes of text per token without a tokenizer: the reference's estimate, good for English. */
 export const BYTES_PER_TOKEN = 4;
-/** The reference's smallest block under auto-tuning. */
-export const BLOCK_TOKENS = 64;
-const BLOCK_BYTES = BLOCK_TOKENS * BYTES_PER_TOKEN;
+const BLOCK_BYTES = HASHED_BLOCK_TOKENS * BYTES_PER_TOKEN;
 const BLOCK_WORDS = BLOCK_BYTES / 4;
 const BLOCKS_AT_FIRST = 64;
 const NO_WORDS = new Uint32Array(0);

@@ -1,7 +1,7 @@
-import { NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
+import { HASHED_BLOCK_TOKENS, NO_BLOCKS, type PromptBlocks } from '../../framework/request.ts';
 import type { KeyedHash } from '../../framework/values/keyed-hash.ts';
 import type { Chain } from './chain.ts';
-import { BLOCK_TOKENS, type ContentBlocks } from './content-blocks.ts';
+import type { ContentBlocks } from './content-blocks.ts';
 
 /**
  * The texts of a list, each a chain of its own from where `chain` stands. One that fills no block
@@ -33,7 +33,12 @@ export function chainTexts(
     const blocks = words.length / 2;
     if (blocks === 0) continue;
     const count = end.hasRest ? blocks - 1 : blocks;
-    texts.push({ count, blockTokens: BLOCK_TOKENS, words, ...(end.hasRest && { hasRest: true }) });
+    texts.push({
+      count,
+      blockTokens: HASHED_BLOCK_TOKENS,
+      words,
+      ...(end.hasRest && { hasRest: true }),
+    });
   }
   const [first = NO_BLOCKS, ...others] = texts;
   return others.length === 0 ? first : { ...first, others };

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG } from '../../framework/endpoint-attributes.ts';
+import { HASHED_BLOCK_TOKENS } from '../../framework/request.ts';
 import { positiveOr } from '../parameters/positive-or.ts';
-import { HASHED_BLOCK_TOKENS, hashedPerBlock } from './counted-blocks.ts';
+import { hashedPerBlock } from './counted-blocks.ts';
 
 /** The reference's block where `blockSizeTokens` is not given. */
 const BLOCK_TOKENS_DEFAULT = 16;

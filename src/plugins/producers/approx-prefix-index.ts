@@ -5,6 +5,7 @@ import type { Outcome, PrefixSharing, Routed, Usage } from '../../framework/obse
 import type { Producer } from '../../framework/plugin.ts';
 import {
   blockCount,
+  HASHED_BLOCK_TOKENS,
   type InferenceRequest,
   type PromptBlocks,
   textsOf,
@@ -48,7 +49,7 @@ export class ApproxPrefixIndex implements Producer, PrefixSharing {
   readonly #computing = new PromptsInFlight();
   /** The average ratio of our estimate of a prompt's tokens to the engine's count. */
   #tokenRatio = 1;
-  #blockTokens = 64;
+  #blockTokens = HASHED_BLOCK_TOKENS;
   /** Blocks that were found again in the older half of what is held. */
   readonly #reused = new RecentDemand();
   readonly #sizes = new MemorySizes();

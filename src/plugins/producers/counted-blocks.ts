@@ -1,7 +1,4 @@
-import type { PromptBlocks } from '../../framework/request.ts';
-
-/** Prompts are hashed in blocks of so many tokens; blocks that count have a multiple of them. */
-export const HASHED_BLOCK_TOKENS = 64;
+import { HASHED_BLOCK_TOKENS, type PromptBlocks } from '../../framework/request.ts';
 
 /** How many hashed blocks are one of so many tokens, at least one. */
 export function hashedPerBlock(tokens: number): number {

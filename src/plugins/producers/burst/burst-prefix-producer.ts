@@ -6,9 +6,13 @@ import {
   defineDataSource,
   type Producer,
 } from '../../../framework/plugin.ts';
-import type { InferenceRequest, PromptBlocks } from '../../../framework/request.ts';
+import {
+  HASHED_BLOCK_TOKENS,
+  type InferenceRequest,
+  type PromptBlocks,
+} from '../../../framework/request.ts';
 import type { Timer } from '../../../framework/runtime.ts';
-import { countedBlocks, HASHED_BLOCK_TOKENS, hashedPerBlock } from '../counted-blocks.ts';
+import { countedBlocks, hashedPerBlock } from '../counted-blocks.ts';
 import { assignBatch, type BatchEntry } from './assign-batch.ts';
 
 const WINDOW_MS_MAX = 10_000;
