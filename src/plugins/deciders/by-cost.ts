@@ -14,7 +14,7 @@ import { CACHE_CONFIG } from '../../framework/endpoint-attributes.ts';
 import type { Routed } from '../../framework/observer.ts';
 import { type DeciderDefinition, defineDecider } from '../../framework/plugin.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import type { SchedulingContext } from '../../framework/scheduling.ts';
+import type { Decider, PickedFrom, SchedulingContext } from '../../framework/scheduling.ts';
 import { computedThereMs, firstTokenDelaysMs, type Others } from './first-token-delays.ts';
 import { FoundTokens } from './found-tokens.ts';
 import { HandoverTime } from './handover-time.ts';
@@ -22,6 +22,18 @@ import { promptAt } from './prompt-at.ts';
 
 /** Above this share of KV memory requests are expected to wait for it: answers grow. */
 const COMFORTABLE_MEMORY_SHARE = 0.8;
+
+const config = z.lazy(() =>
+  z.strictObject({
+    /** What should be short: whole answers, or only the wait for first tokens. */
+    objective: z.enum(['end-to-end', 'first-token']).default('end-to-end'),
+    /** Size of one token's keys and values: 128 KiB for an 8 B model with grouped queries. */
+    kvBytesPerToken: z.number().positive().default(131_072),
+    /** The speed of one transfer; the default is that of 200 Gb RoCE. */
+    linkGigabytesPerSecond: z.number().positive().default(20),
+    transferSetupMs: z.number().nonnegative().default(1),
+  }),
+);
 
 /**
  * Serves the prompt elsewhere when that costs less in total. The cost is the request's own time to
@@ -35,59 +47,83 @@ const COMFORTABLE_MEMORY_SHARE = 0.8;
  */
 export const byCost: DeciderDefinition = defineDecider({
   type: 'cost-pd-decider',
-  config: z.lazy(() =>
-    z.strictObject({
-      /** What should be short: whole answers, or only the wait for first tokens. */
-      objective: z.enum(['end-to-end', 'first-token']).default('end-to-end'),
-      /** Size of one token's keys and values: 128 KiB for an 8 B model with grouped queries. */
-      kvBytesPerToken: z.number().positive().default(131_072),
-      /** The speed of one transfer; the default is that of 200 Gb RoCE. */
-      linkGigabytesPerSecond: z.number().positive().default(20),
-      transferSetupMs: z.number().nonnegative().default(1),
-    }),
-  ),
+  config,
   needs: () => [ENGINE_MODEL, IN_FLIGHT, prefixMatchKey()],
-  create({ objective, kvBytesPerToken, linkGigabytesPerSecond, transferSetupMs }) {
-    const forFirstTokens = objective === 'first-token';
-    const delaysOf = (endpoint: Endpoint, context: SchedulingContext, others: Others): Millis =>
-      forFirstTokens
-        ? firstTokenDelaysMs(endpoint, context, others) +
-          memoryShortage(endpoint, context) * answersHeldUpMs(endpoint, context)
-        : delaysMs(endpoint, context);
-    const perTokenMs = kvBytesPerToken / (1e6 * linkGigabytesPerSecond);
-    const transferMs = (tokens: number): Millis => transferSetupMs + perTokenMs * tokens;
-    const handover = new HandoverTime();
-    const [foundHere, foundThere] = [new FoundTokens(), new FoundTokens()];
-    return {
-      separates: () => true,
-      keeps(decode, prefill, context, pickedFrom) {
-        const { uncachedTokens } = promptAt(decode, context);
-        const computedMs = forFirstTokens ? computedThereMs(prefill, context) : 0;
-        const promptMs = Math.max(0, ttftMs(prefill, context) - computedMs);
-        const arrivesAfterMs = promptMs + transferMs(uncachedTokens);
-        const { overheadMs } = context.get(ENGINE_MODEL).stepTime(decode);
-        const readyMs = handover.expected(arrivesAfterMs, overheadMs);
-        const theirs = { among: pickedFrom?.other ?? 1, found: foundThere };
-        const here = { among: pickedFrom?.decode ?? 1, found: foundHere };
-        const there = handedOverMs(decode, context, readyMs) + delaysOf(prefill, context, theirs);
-        return there < ttftMs(decode, context) + delaysOf(decode, context, here);
-      },
-      onRouted({ prefill, cachedTokens, prefillCachedTokens = 0 }: Routed) {
-        if (prefill === undefined) foundHere.add(cachedTokens);
-        else foundThere.add(prefillCachedTokens);
-      },
-      onFirstToken(routed: Routed, at: Millis) {
-        const { prefill, request, cachedTokens, load, expectedTtftMs, expectedTpotMs = 0 } = routed;
-        if (prefill === undefined || expectedTtftMs === undefined) return;
-        // It may have waited for other prompts there, and not for its own.
-        if (load.pendingPrefillTokens > 0) return;
-        const uncachedTokens = Math.max(0, request.promptTokens - cachedTokens);
-        const arrivesAfterMs = expectedTtftMs + transferMs(uncachedTokens);
-        handover.learn(arrivesAfterMs, at - routed.at - expectedTpotMs);
-      },
-    };
-  },
+  create: (parsed) => new CostDecider(parsed),
 });
+
+class CostDecider implements Decider {
+  readonly #forFirstTokens: boolean;
+  readonly #setupMs: Millis;
+  readonly #perTokenMs: Millis;
+  readonly #handover = new HandoverTime();
+  readonly #foundHere = new FoundTokens();
+  readonly #foundThere = new FoundTokens();
+
+  constructor({
+    objective,
+    kvBytesPerToken,
+    linkGigabytesPerSecond,
+    transferSetupMs,
+  }: z.infer<typeof config>) {
+    this.#forFirstTokens = objective === 'first-token';
+    this.#setupMs = transferSetupMs;
+    this.#perTokenMs = kvBytesPerToken / (1e6 * linkGigabytesPerSecond);
+  }
+
+  separates(): boolean {
+    return true;
+  }
+
+  keeps(
+    decode: Endpoint,
+    prefill: Endpoint,
+    context: SchedulingContext,
+    pickedFrom?: PickedFrom,
+  ): boolean {
+    const theirs = { among: pickedFrom?.other ?? 1, found: this.#foundThere };
+    const here = { among: pickedFrom?.decode ?? 1, found: this.#foundHere };
+    const readyMs = this.#readyMs(decode, prefill, context);
+    const thereMs =
+      handedOverMs(decode, context, readyMs) + this.#delaysMs(prefill, context, theirs);
+    return thereMs < ttftMs(decode, context) + this.#delaysMs(decode, context, here);
+  }
+
+  onRouted({ prefill, cachedTokens, prefillCachedTokens = 0 }: Routed): void {
+    if (prefill === undefined) this.#foundHere.add(cachedTokens);
+    else this.#foundThere.add(prefillCachedTokens);
+  }
+
+  onFirstToken(routed: Routed, at: Millis): void {
+    const { prefill, request, cachedTokens, load, expectedTtftMs, expectedTpotMs = 0 } = routed;
+    if (prefill === undefined || expectedTtftMs === undefined) return;
+    // It may have waited for other prompts there, and not for its own.
+    if (load.pendingPrefillTokens > 0) return;
+    const uncachedTokens = Math.max(0, request.promptTokens - cachedTokens);
+    const arrivesAfterMs = expectedTtftMs + this.#transferMs(uncachedTokens);
+    this.#handover.learn(arrivesAfterMs, at - routed.at - expectedTpotMs);
+  }
+
+  /** Until the decoding endpoint can use the KV of a prompt that is computed at the other one. */
+  #readyMs(decode: Endpoint, prefill: Endpoint, context: SchedulingContext): Millis {
+    const { uncachedTokens } = promptAt(decode, context);
+    const computedMs = this.#forFirstTokens ? computedThereMs(prefill, context) : 0;
+    const promptMs = Math.max(0, ttftMs(prefill, context) - computedMs);
+    const { overheadMs } = context.get(ENGINE_MODEL).stepTime(decode);
+    return this.#handover.expected(promptMs + this.#transferMs(uncachedTokens), overheadMs);
+  }
+
+  /** What a prompt that is computed at this endpoint costs others. */
+  #delaysMs(endpoint: Endpoint, context: SchedulingContext, others: Others): Millis {
+    if (!this.#forFirstTokens) return delaysMs(endpoint, context);
+    const heldUpMs = memoryShortage(endpoint, context) * answersHeldUpMs(endpoint, context);
+    return firstTokenDelaysMs(endpoint, context, others) + heldUpMs;
+  }
+
+  #transferMs(tokens: number): Millis {
+    return this.#setupMs + this.#perTokenMs * tokens;
+  }
+}
 
 /** From 0, while memory is comfortably free, to 1 where it is full. */
 function memoryShortage(endpoint: Endpoint, context: SchedulingContext): number {

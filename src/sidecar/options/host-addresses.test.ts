@@ -3,7 +3,7 @@ import { UnsteadyClock } from '../../../test/support/unsteady-clock.ts';
 import type { ResolvedName } from '../../framework/runtime.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { followHosts } from './host-addresses.ts';
+import { HostAddresses } from './host-addresses.ts';
 
 const logged: string[] = [];
 const log = (line: string): void => void logged.push(line);
@@ -17,7 +17,7 @@ it('[B66] hosts have the addresses of the moment, and keep the last one while no
     if (address === undefined) throw new Error('no server answers');
     return { addresses: [address, '10.9.9.9'], ttlMs: undefined };
   };
-  const hosts = await followHosts(['pod-0', '10.0.0.7'], { resolve, clock, log });
+  const hosts = await HostAddresses.follow(['pod-0', '10.0.0.7'], { resolve, clock, log });
   expect(hosts.current()).toEqual(['10.0.0.1', '10.0.0.7']);
   for (const [next, expected] of [
     ['10.0.0.2', '10.0.0.2'],
@@ -44,7 +44,7 @@ it('[V597] no host is looked up after the end, also where it ends while one is',
     if (asked.length > 2) await new Promise<void>((done) => void clock.setTimer(50, done));
     return { addresses: ['10.0.0.1'], ttlMs: undefined };
   };
-  const hosts = await followHosts(['pod-0', 'pod-1'], { resolve, clock, log });
+  const hosts = await HostAddresses.follow(['pod-0', 'pod-1'], { resolve, clock, log });
   await clock.runFor(10_020);
   hosts.stop();
   await clock.runFor(60_000);
@@ -54,6 +54,6 @@ it('[V597] no host is looked up after the end, also where it ends while one is',
 
 it('[B66] a host that cannot be looked up at the start is an error', async () => {
   const resolve = (): Promise<ResolvedName> => Promise.resolve({ addresses: [], ttlMs: undefined });
-  const following = followHosts(['pod-0'], { resolve, clock: new SimulatedClock(), log });
+  const following = HostAddresses.follow(['pod-0'], { resolve, clock: new SimulatedClock(), log });
   await expect(following).rejects.toThrow('has no address');
 });

@@ -9,7 +9,8 @@ import { fallBackToHere, SERVER_ERROR } from './fall-back.ts';
 
 const REFUSED = 400;
 
-interface Attempt {
+/** One try to have the prompt computed elsewhere. */
+export interface Attempt {
   readonly asked: Asked;
   readonly legs: Legs;
   readonly onPrefilled: () => void;
@@ -21,50 +22,83 @@ interface Otherwise {
   readonly leave: (error: unknown) => undefined;
 }
 
+/** A prefill that has failed, with what was thrown. */
+interface Failed {
+  readonly error: unknown;
+}
+
 /**
  * Sends both legs at the same time. The engine's answer counts once the prefill has succeeded, or
  * once it has bytes, which need the KV: until then a failed prefill ends the decode leg, which
  * would wait for KV that never comes. Undefined where the prefilling server fails.
  */
 export async function legsAtOnce(
-  { asked, legs, onPrefilled }: Attempt,
+  attempt: Attempt,
   exchange: Exchange,
   { here, leave }: Otherwise,
 ): Promise<EngineAnswer | undefined> {
-  const { options, bounds, signal } = exchange;
-  const { clock } = options;
-  const time = { clock, limitMs: bounds.prefillTimeoutMs, signal, what: 'did not answer' };
   const endPrefill = new AbortController();
   const endDecode = new AbortController();
-  let failure: unknown;
-  const prefilled = within(time, (own) =>
-    runPrefill(asked.prefiller, legs.prefill, AbortSignal.any([own, endPrefill.signal]), exchange),
-  ).then(onPrefilled, (error: unknown) => {
-    failure = error ?? new Error('failed');
-  });
-  const decodedSince = clock.now();
-  const either = AbortSignal.any([signal, endDecode.signal]);
-  const leg = legs.decode(undefined);
-  const decoding = forward({ ...leg, body: leg.body.pieces }, exchange, either);
-  decoding.catch(() => undefined);
-  const failed = prefilled.then(() => failure !== undefined);
-  // Headers alone may come before the KV.
-  const begun = decoding.then(({ statusCode, body }) =>
-    statusCode >= REFUSED ? undefined : firstByte(body),
-  );
-  begun.catch(() => undefined);
-  // A prefill that succeeds leaves the decode leg to come; one that fails ends it.
-  const silence = { clock, limitMs: bounds.idleTimeoutMs, signal, what: 'sent nothing' };
-  const afterPrefill = failed.then((has) => has || within(silence, () => begun.then(() => false)));
-  if (await Promise.race([begun.then(() => false), afterPrefill])) {
+  const failure = prefillFailure(attempt, exchange, endPrefill.signal);
+  const decodedSince = exchange.options.clock.now();
+  const decoding = beginDecode(attempt.legs, exchange, endDecode.signal);
+  const failed = await failedBeforeBytes(failure, decoding, exchange);
+  if (failed !== undefined) {
     endDecode.abort(new Error('the prefilling server failed'));
-    return leave(failure);
+    return leave(failed.error);
   }
   const answer = await decoding;
   if (answer.statusCode < REFUSED) return { ...answer, decodedSince };
   // No server takes the KV any more, so the prefill ends. The refusal is still to be read.
   endPrefill.abort(new Error('the decoding server refused'));
   return answer.statusCode < SERVER_ERROR ? answer : fallBackToHere(answer, exchange, here);
+}
+
+/** Sends the prefill leg. Resolves when it has failed, or with undefined when it has succeeded. */
+function prefillFailure(
+  { asked, legs, onPrefilled }: Attempt,
+  exchange: Exchange,
+  ended: AbortSignal,
+): Promise<Failed | undefined> {
+  const { options, bounds, signal } = exchange;
+  const time = { clock: options.clock, limitMs: bounds.prefillTimeoutMs, signal };
+  return within({ ...time, what: 'did not answer' }, (own) =>
+    runPrefill(asked.prefiller, legs.prefill, AbortSignal.any([own, ended]), exchange),
+  ).then(
+    () => void onPrefilled(),
+    (error: unknown) => ({ error }),
+  );
+}
+
+/** Sends the decode leg. Nobody may be waiting for it when it fails. */
+function beginDecode(legs: Legs, exchange: Exchange, ended: AbortSignal): Promise<EngineAnswer> {
+  const leg = legs.decode(undefined);
+  const either = AbortSignal.any([exchange.signal, ended]);
+  const decoding = forward({ ...leg, body: leg.body.pieces }, exchange, either);
+  decoding.catch(() => undefined);
+  return decoding;
+}
+
+/**
+ * Resolves when the prefill has failed, or with undefined when the engine's answer counts: it has
+ * bytes or a refusal. A prefill that succeeds leaves the decode leg to come, as long as that is not
+ * silent.
+ */
+async function failedBeforeBytes(
+  failure: Promise<Failed | undefined>,
+  decoding: Promise<EngineAnswer>,
+  { options, bounds, signal }: Exchange,
+): Promise<Failed | undefined> {
+  // Headers alone may come before the KV.
+  const begun = decoding.then(async ({ statusCode, body }) => {
+    if (statusCode < REFUSED) await firstByte(body);
+    return undefined;
+  });
+  begun.catch(() => undefined);
+  const { clock } = options;
+  const silence = { clock, limitMs: bounds.idleTimeoutMs, signal, what: 'sent nothing' };
+  const afterPrefill = failure.then((failed) => failed ?? within(silence, () => begun));
+  return Promise.race([begun, afterPrefill]);
 }
 
 /** Resolves when the whole answer of the prefilling server is there; it is not used. */

@@ -10,7 +10,7 @@ import { UNCOMPRESSED } from '../servers/post-json.ts';
 import { answeredFromCache } from './answered-from-cache.ts';
 import { decode, forward } from './decode.ts';
 import { fallBack, fallBackToHere, SERVER_ERROR } from './fall-back.ts';
-import { legsAtOnce } from './legs-at-once.ts';
+import { type Attempt, legsAtOnce } from './legs-at-once.ts';
 import { postWithRetries } from './post-with-retries.ts';
 
 /** Has the engine answer without the results of other servers. */
@@ -60,12 +60,6 @@ export async function prefilledElsewhere(
 function leave(error: unknown, prefiller: string, exchange: Exchange): undefined {
   exchange.contract.forget?.(prefiller);
   fallBack('prefill', error, exchange, `prefill at ${prefiller} failed, computing here`);
-}
-
-interface Attempt {
-  readonly asked: Asked;
-  readonly legs: Legs;
-  readonly onPrefilled: () => void;
 }
 
 async function oneAfterTheOther(

@@ -3,7 +3,7 @@ import { commandLineError, messageOf } from '../../../framework/error.ts';
 import type { Clock } from '../../../framework/runtime.ts';
 import { NameResolver } from '../../../runtime/network/name-resolver.ts';
 import type { MoriIoOptions } from '../../../sidecar/contracts/mori-io.ts';
-import { followHosts, type HostAddresses } from '../../../sidecar/options/host-addresses.ts';
+import { HostAddresses } from '../../../sidecar/options/host-addresses.ts';
 import { atLeastOne, port, wholeNumber } from '../../options/option-values.ts';
 
 /** Flags about MoRI-IO, by the reference's names. */
@@ -75,7 +75,7 @@ export async function moriIoFrom(
   const resolver = new NameResolver();
   const resolve = resolver.resolve.bind(resolver);
   const follow = (flag: string, names: readonly string[]): Promise<HostAddresses> =>
-    followHosts(names, { resolve, clock, log }).catch((error: unknown) => {
+    HostAddresses.follow(names, { resolve, clock, log }).catch((error: unknown) => {
       throw commandLineError(
         flag,
         `cannot be looked up (${messageOf(error)}): give hosts that exist`,
