@@ -1,5 +1,5 @@
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
-import type { CaptureRecord } from '../../src/journal/capture/capture-record.ts';
+import type { CaptureRecord, DecidedRecord } from '../../src/journal/capture/capture-record.ts';
 import { type RunRedecision, redecide } from '../../src/redecide/redecide.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import type { Readable } from './held-pages.ts';
@@ -36,10 +36,8 @@ export type Difference = Pick<RunRedecision, 'n' | 'was' | 'is' | 'standing'>;
 export interface Pages {
   /** By number of the pages, then by endpoint: waiting, running, KV usage. */
   readonly said: readonly ReadonlyMap<string, readonly [number, number, number]>[];
-  readonly readable: (request: QRecord['r']) => Readable;
+  readonly readable: (request: DecidedRecord['r']) => Readable;
 }
-
-type QRecord = Extract<CaptureRecord, { e: 'q' }>;
 
 interface Judged {
   readonly again: RunRedecision;

@@ -166,3 +166,6 @@ export interface Runtime {
    */
   readonly busyShare?: (() => number) | undefined;
 }
+
+/** Variables of the environment by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;

@@ -20,14 +20,11 @@ import type {
   CapturedPick,
   CapturedRequest,
   CapturedSample,
-  CaptureRecord,
+  DecidedRecord,
   EndpointRecord,
 } from '../journal/capture/capture-record.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { Expectation } from '../picker/events/journal.ts';
-
-/** A request and the decision about it. */
-export type DecidedRecord = Extract<CaptureRecord, { e: 'q' }>;
 
 /** In place of what waits at the picker that decides again. */
 const NOTHING_HELD: readonly HeldSum[] = [];

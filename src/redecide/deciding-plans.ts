@@ -1,8 +1,7 @@
 import type { InferenceRequest } from '../framework/request.ts';
-import type { CaptureRecord } from '../journal/capture/capture-record.ts';
+import type { CaptureRecord, DecidedRecord } from '../journal/capture/capture-record.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import type { DecidedRecord } from './captured-inputs.ts';
 import { uncapturedBy } from './captured-plan.ts';
 import { EarlierCores, type InCharge, inChargeBy } from './earlier-cores.ts';
 import { RepeatedShadow } from './repeated-shadow.ts';

@@ -1,11 +1,10 @@
 import type { InferenceRequest } from '../framework/request.ts';
 import type { Millis } from '../framework/runtime.ts';
-import type { CaptureRecord } from '../journal/capture/capture-record.ts';
+import type { CaptureRecord, DecidedRecord } from '../journal/capture/capture-record.ts';
 import type { KeptCores } from '../picker/cores/active-cores.ts';
 import { PREPARATION_MS_MAX } from '../picker/cores/preparation.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import type { DecidedRecord } from './captured-inputs.ts';
 import { predictsTimes } from './compare-decision.ts';
 
 /** What a plan does, where it decides. */

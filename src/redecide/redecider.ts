@@ -4,6 +4,7 @@ import type { ReplacementReport } from '../framework/replacement.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import { noNetwork } from '../framework/runtime.ts';
 import type { Decision } from '../framework/scheduling.ts';
+import type { DecidedRecord } from '../journal/capture/capture-record.ts';
 import {
   type CapturedDecision,
   type CaptureHead,
@@ -19,7 +20,6 @@ import {
   applyEndpointRecord,
   applyRecordedDecision,
   capturedExpectation,
-  type DecidedRecord,
   optionsOf,
   requestOf,
   takenDecision,

@@ -1,9 +1,8 @@
 import { messageOf } from '../framework/error.ts';
 import type { InferenceRequest } from '../framework/request.ts';
-import type { CaptureRecord } from '../journal/capture/capture-record.ts';
+import type { CaptureRecord, DecidedRecord } from '../journal/capture/capture-record.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import type { DecidedRecord } from './captured-inputs.ts';
 import { uncapturedBy } from './captured-plan.ts';
 import { type InCharge, inChargeBy, type RunningShadow } from './earlier-cores.ts';
 

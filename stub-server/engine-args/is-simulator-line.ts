@@ -1,4 +1,4 @@
-import type { Environment } from './stub-from-args.ts';
+import type { Environment } from '../../src/framework/runtime.ts';
 
 /** Whether a command line without a command is one of llm-d-inference-sim. */
 export function isSimulatorLine(args: readonly string[], environment: Environment): boolean {

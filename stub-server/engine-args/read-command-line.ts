@@ -1,8 +1,9 @@
 import { readYaml } from '../../src/files/reading/read-yaml.ts';
+import type { Environment } from '../../src/framework/runtime.ts';
 import { checkEngineArgs } from './check-engine-args.ts';
 import type { EngineArgs } from './engine-args.ts';
 import { readFlags, readSettings } from './read-flags.ts';
-import { type Environment, stubFromArgs } from './stub-from-args.ts';
+import { stubFromArgs } from './stub-from-args.ts';
 
 interface CommandLine {
   /** Arguments that this command does not know itself. */

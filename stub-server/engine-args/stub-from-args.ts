@@ -1,3 +1,4 @@
+import type { Environment } from '../../src/framework/runtime.ts';
 import type { EngineArgs } from './engine-args.ts';
 import { adapterOptions } from './groups/adapter-args.ts';
 import { answerOptions } from './groups/answer-args.ts';
@@ -8,9 +9,6 @@ import { schedulerOptions } from './groups/scheduler-args.ts';
 import { serverOptions } from './groups/server-args.ts';
 import { settingError } from './groups/setting-error.ts';
 import { fixedTimings, givenTimings } from './groups/timing-args.ts';
-
-/** Variables of the environment by name. */
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Defaults of llm-d-inference-sim where they differ from those of this command. */
 const SIMULATOR: EngineArgs = {

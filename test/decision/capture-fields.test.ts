@@ -2,9 +2,13 @@ import { expect, it } from 'vitest';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import type { HeldSum, RouteOptions } from '../../src/framework/routing.ts';
 import { CaptureLines } from '../../src/journal/capture/capture-lines.ts';
-import type { CapturedRequest, CaptureRecord } from '../../src/journal/capture/capture-record.ts';
+import type {
+  CapturedRequest,
+  CaptureRecord,
+  DecidedRecord,
+} from '../../src/journal/capture/capture-record.ts';
 import { recordOf } from '../../src/journal/capture/record-of.ts';
-import { type DecidedRecord, optionsOf } from '../../src/redecide/captured-inputs.ts';
+import { optionsOf } from '../../src/redecide/captured-inputs.ts';
 import { expectNoFault } from '../house/faults.ts';
 import { readText } from '../house/source-tree.ts';
 import { makeRequest } from '../makers.ts';

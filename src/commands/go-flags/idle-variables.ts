@@ -1,4 +1,5 @@
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../../framework/runtime.ts';
+
 type Rule = readonly [pattern: RegExp, instead: string];
 
 const NOT_SENT =

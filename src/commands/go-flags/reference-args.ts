@@ -1,3 +1,4 @@
+import type { Environment } from '../../framework/runtime.ts';
 import { type GivenFlag, goFlagName, readGoFlag, SWITCHED_ON } from './go-flags.ts';
 import { asksForFlowControl, idleVariables } from './idle-variables.ts';
 import { flagError, isTrue, REFERENCE_FLAGS } from './reference-flags.ts';
@@ -8,8 +9,6 @@ export interface Translated {
   /** For each given flag, variable or word without an effect, as given: what holds instead. */
   readonly fixed: Readonly<Record<string, string>>;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Translates a command line of the reference picker, or of the conformance suite's, to one of

@@ -1,11 +1,8 @@
 import type { Command } from 'commander';
 import { commandLineError } from '../../framework/error.ts';
+import type { Environment } from '../../framework/runtime.ts';
 import { type LineWriter, standardOutput } from '../../runtime/log/line-writer.ts';
-import {
-  type Environment,
-  planTracing,
-  type TracingPlan,
-} from '../../telemetry/tracing/tracing-plan.ts';
+import { planTracing, type TracingPlan } from '../../telemetry/tracing/tracing-plan.ts';
 
 /** Flags of `serve` about traces and the access log. */
 export interface TelemetryFlags {

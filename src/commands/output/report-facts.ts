@@ -2,12 +2,11 @@ import { basename } from 'node:path';
 import { packageVersion } from '../../files/folders.ts';
 import { grouped } from '../../framework/values/grouped.ts';
 import type { Replayed } from '../../lab/replay/replay-to.ts';
+import type { Facts } from '../../lab/report/page.ts';
 import { type ServiceObjective, STUDY_OBJECTIVE } from '../../lab/run-summary/service-objective.ts';
 import type { ServerSpec } from '../../lab/simulate/pool-spec.ts';
 import type { JobResult } from '../../lab/simulate/run-job.ts';
 import { rateText, requestsText } from '../../lab/traces/trace.ts';
-
-type Facts = readonly (readonly [name: string, value: string])[];
 
 interface SimulationSource {
   readonly trace: string;

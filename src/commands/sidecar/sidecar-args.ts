@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { readYaml } from '../../files/reading/read-yaml.ts';
 import { ConfigError } from '../../framework/error.ts';
+import type { Environment } from '../../framework/runtime.ts';
 import { goFlagName, readGoFlag } from '../go-flags/go-flags.ts';
 import { NO_FLAG, type Translated } from '../go-flags/reference-args.ts';
 import { flagError, isTrue } from '../go-flags/reference-flags.ts';
 import { SIDECAR_REFERENCE_FLAGS } from './sidecar-reference-flags.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Given {
   /** Undefined for a word that is no flag of the reference: it stays as it is. */

@@ -5,8 +5,8 @@ import type { EndpointPickerConfig } from '../schema/schema.ts';
 import { isGiven, parameterAt } from './parameter-at.ts';
 import { switchedOffAt } from './switched-off.ts';
 
-const STAGES = ['prefill', 'encode'] as const;
-type Stage = (typeof STAGES)[number];
+const SEPARATE_STAGES = ['prefill', 'encode'] as const;
+type SeparateStage = (typeof SEPARATE_STAGES)[number];
 
 /** A note for each field, and each profile, that another part of the configuration switches off. */
 export function switchedOffFields(config: EndpointPickerConfig): readonly ConfigNote[] {
@@ -89,11 +89,11 @@ function stagesThatNeverRun(
     return typeof value === 'string' ? value : '';
   };
   const isPrefillFirst = /^prefill/i.test(textAt('stageOrder'));
-  const deciderOf: Readonly<Record<Stage, readonly string[]>> = {
+  const deciderOf: Readonly<Record<SeparateStage, readonly string[]>> = {
     prefill: ['deciders.prefill', 'prefillDeciderPluginName', 'deciderPluginName'],
     encode: ['deciders.encode', 'encodeDeciderPluginName'],
   };
-  return STAGES.flatMap((stage): readonly ConfigNote[] => {
+  return SEPARATE_STAGES.flatMap((stage): readonly ConfigNote[] => {
     const profile = textAt(`profiles.${stage}`) || textAt(`${stage}Profile`) || stage;
     const decider = deciderOf[stage].find((path) => textAt(path) !== '');
     const place = schedulingProfiles.findIndex(({ name }) => name === profile);

@@ -5,6 +5,7 @@ import {
   defineDataSource,
   type EndpointWriter,
 } from '../../framework/plugin.ts';
+import { textOr } from '../../plugins/parameters/text-or.ts';
 import {
   configuredMapping,
   ENGINES,
@@ -20,13 +21,6 @@ export interface ExtractorConfig {
   readonly defaultEngine: string;
   readonly engineConfigs: readonly EngineConfig[];
 }
-
-/** A text that, where it is empty, is not given. */
-const textOr = (usual: string): z.ZodType<string> =>
-  z
-    .string()
-    .default(usual)
-    .transform((given) => given || usual);
 
 /** The reference's own name for what `defaultEngine` names. */
 const RESERVED_ENGINE = 'default';

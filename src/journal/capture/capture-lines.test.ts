@@ -7,11 +7,9 @@ import type { Expectation } from '../../picker/events/journal.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { promptOfRuns } from './block-numbers.ts';
 import { CaptureLines } from './capture-lines.ts';
-import type { CapturedDecision, CaptureRecord } from './capture-record.ts';
+import type { CapturedDecision, CaptureRecord, DecidedRecord } from './capture-record.ts';
 import { recordOf } from './record-of.ts';
 import type { Redacted } from './request-bytes.ts';
-
-type Decided = Extract<CaptureRecord, { e: 'q' }>;
 
 /** What is written, as lines of text. */
 function linesOf(write: (lines: CaptureLines) => void): readonly string[] {
@@ -62,8 +60,8 @@ function decided(
   return (lines) => lines.decided(5000, 7, { request: makeRequest(request), ...more });
 }
 
-const readAgain = (...given: Parameters<typeof decided>): Decided =>
-  recordsOf(decided(...given))[0] as Decided;
+const readAgain = (...given: Parameters<typeof decided>): DecidedRecord =>
+  recordsOf(decided(...given))[0] as DecidedRecord;
 
 /** Each with something that JSON or UTF-8 must be careful with. */
 const NAMES = [

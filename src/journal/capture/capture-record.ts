@@ -215,6 +215,9 @@ export type EndpointRecord =
 
 type Labels = Readonly<Record<string, string>>;
 
+/** A request and the decision about it. */
+export type DecidedRecord = Extract<CaptureRecord, { e: 'q' }>;
+
 export type CaptureHead = Extract<CaptureRecord, { e: 'capture' }>;
 
 /** Whether `head` begins a new run of a picker; else its file continues the run of `before`. */

@@ -146,7 +146,7 @@ export class AnswerText {
   }
 }
 
-interface AnswerHeaders {
+export interface AnswerHeaders {
   get(name: string): string | undefined;
 }
 

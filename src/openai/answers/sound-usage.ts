@@ -1,14 +1,11 @@
 import type { Usage } from '../../framework/observer.ts';
+import type { AnswerHeaders } from './answer-text.ts';
 import type { UsageReader } from './usage-reader.ts';
 
 /** Answers of bytes: their usage stands in headers, where vLLM-Omni knows it before it begins. */
 const SOUND = /^(?:audio\/|application\/octet-stream)/i;
 const PREFIX = 'x-vllm-omni-';
 const COUNT = /^\d{1,15}$/;
-
-interface AnswerHeaders {
-  get(name: string): string | undefined;
-}
 
 /** What finds the usage of an answer with these headers: of a sound, not `reader`. */
 export function usageReaderOf(

@@ -12,6 +12,9 @@ import type { EndpointWriter } from '../../framework/plugin.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { PluginFaults } from '../faults/plugin-faults.ts';
 
+/** Where discovery puts what it has found. */
+export type EndpointSink = Pick<EndpointPool, 'upsert' | 'remove'>;
+
 export interface EndpointSpec {
   readonly id: EndpointId;
   /** `host:port`, an IPv6 host in brackets. */

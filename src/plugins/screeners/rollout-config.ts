@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { labelQuery } from '../parameters/label-query.ts';
+import { textOr } from '../parameters/text-or.ts';
 
 const SET_LABELS = 'disaggregatedset.x-k8s.io';
 const REVISION_HEADER = 'x-llm-d-disagg-revision';
@@ -30,13 +31,6 @@ export interface RolloutConfig {
 }
 
 const text = z.string().min(1);
-/** A text that, where it is empty, is not set. */
-const textOr = (usual: string): z.ZodType<string> =>
-  z
-    .string()
-    .default(usual)
-    .transform((given) => given || usual);
-
 const roles = z.array(text).superRefine((names, context) => {
   names.forEach((name, index) => {
     if (names.indexOf(name) === index) return;

@@ -1,6 +1,5 @@
 import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../../framework/runtime.ts';
 
 /** What the environment says about traces, checked. */
 export interface TracingPlan {

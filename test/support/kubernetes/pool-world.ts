@@ -1,9 +1,9 @@
-import type { EndpointSink } from '../../../src/endpoints/discovery/kubernetes/pool/held-endpoints.ts';
 import type { InferencePool } from '../../../src/endpoints/discovery/kubernetes/pool/inference-pool.ts';
 import { PoolFollower } from '../../../src/endpoints/discovery/kubernetes/pool/pool-follower.ts';
 import type { PoolLabels } from '../../../src/endpoints/discovery/kubernetes/pool/pool-labels.ts';
 import type { Node, Pod } from '../../../src/endpoints/discovery/kubernetes/watch/kube-objects.ts';
 import type { Clock } from '../../../src/framework/runtime.ts';
+import type { EndpointSink } from '../../../src/picker/pool/endpoint-pool.ts';
 import { EndpointPool } from '../../../src/picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
 import { createLog } from '../../../src/runtime/log/log.ts';

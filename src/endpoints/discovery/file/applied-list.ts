@@ -1,13 +1,13 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
-import type { EndpointPool, EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
+import type { EndpointSink, EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
 
 /** The endpoints of a list that are in the pool. */
 export class AppliedList {
-  readonly #pool: Pick<EndpointPool, 'upsert' | 'remove'>;
+  readonly #pool: EndpointSink;
   readonly #addresses = new Map<EndpointId, string>();
   readonly #owners = new Map<string, EndpointId>();
 
-  constructor(pool: Pick<EndpointPool, 'upsert' | 'remove'>) {
+  constructor(pool: EndpointSink) {
     this.#pool = pool;
   }
 

@@ -6,7 +6,7 @@ import { isSystemFault } from '../../../files/following/system-fault.ts';
 import { watchFile } from '../../../files/following/watch-file.ts';
 import { readAside } from '../../../files/reading/read-thread.ts';
 import { ConfigError, messageOf } from '../../../framework/error.ts';
-import type { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
+import type { EndpointSink } from '../../../picker/pool/endpoint-pool.ts';
 import { TimeSlices } from '../../../runtime/clock/time-slices.ts';
 import type { Log } from '../../../runtime/log/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
@@ -16,7 +16,7 @@ import { type EndpointsList, FILE_BYTES_MAX, parseEndpoints } from './parse-endp
 interface FileDiscoveryOptions {
   readonly path: string;
   readonly watchFile: boolean;
-  readonly pool: Pick<EndpointPool, 'upsert' | 'remove'>;
+  readonly pool: EndpointSink;
   readonly rules?: Pick<RequestRules, 'setObjectives' | 'setRewrites'> | undefined;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   /** For tests; slices of a millisecond by default. */

@@ -1,5 +1,5 @@
 import type { Clock, Millis, Random } from '../../../framework/runtime.ts';
-import type { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
+import type { EndpointPool, EndpointSink } from '../../../picker/pool/endpoint-pool.ts';
 import type { Log } from '../../../runtime/log/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
 import type { ApiAccess } from './api/api-access.ts';
@@ -10,7 +10,6 @@ import {
   A_SECOND_MIN,
   AT_ONCE_MIN,
   CLUSTER_ENDPOINTS_MAX,
-  type EndpointSink,
   HeldEndpoints,
   type WaitReason,
 } from './pool/held-endpoints.ts';

@@ -1,13 +1,13 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import type { Clock, Millis, Network } from '../../../framework/runtime.ts';
-import type { EndpointPool, EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
+import type { EndpointSink, EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
 import type { Log } from '../../../runtime/log/log.ts';
 import { hostPort, isAddress, splitHostPort } from '../file/host-port.ts';
 import { type FollowedName, NameFollower } from './follow-name.ts';
 import { NameLog } from './log-names.ts';
 
 interface ResolvedEndpointsOptions {
-  readonly pool: Pick<EndpointPool, 'upsert' | 'remove'>;
+  readonly pool: EndpointSink;
   readonly resolve: NonNullable<Network['resolve']>;
   readonly clock: Clock;
   /** How long the last addresses of a name are kept while it cannot be resolved. */

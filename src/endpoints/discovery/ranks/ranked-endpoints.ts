@@ -2,10 +2,8 @@ import { RANK_COUNT_LABEL, RANK_LABEL } from '../../../framework/data-parallel-r
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ENGINE_COUNT_MAX } from '../../../framework/endpoint-attributes.ts';
 import { ROLE_LABEL } from '../../../framework/roles.ts';
-import type { EndpointPool, EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
+import type { EndpointSink, EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
 import type { Log } from '../../../runtime/log/log.ts';
-
-type EndpointSink = Pick<EndpointPool, 'upsert' | 'remove'>;
 
 /** Twice the pools that are measured: a decision looks at each of them. */
 const RANKS_MAX = 2048;

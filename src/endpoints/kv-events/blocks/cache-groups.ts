@@ -1,7 +1,4 @@
-import type { CacheEvent } from '../messages/cache-event.ts';
-
-type Stored = Extract<CacheEvent, { readonly kind: 'stored' }>;
-type Removed = Extract<CacheEvent, { readonly kind: 'removed' }>;
+import type { RemovedEvent, StoredEvent } from '../messages/cache-event.ts';
 
 /** Attention that keeps the whole prefix. With others, a block found does not make it usable. */
 const WHOLE_PREFIX: ReadonlySet<string> = new Set([
@@ -20,7 +17,7 @@ export class CacheGroups {
   readonly #kinds = new Map<number, string>();
 
   /** Why an event stores no blocks that a prompt can be matched with. */
-  whySkipped(event: Stored): string | undefined {
+  whySkipped(event: StoredEvent): string | undefined {
     const { group, groupKind, hashes, tokenIds, blockTokens } = event;
     if (group !== undefined && groupKind !== undefined && this.#kinds.size < GROUPS_MAX) {
       this.#kinds.set(group, groupKind);
@@ -36,14 +33,14 @@ export class CacheGroups {
   }
 
   /** Why an event removes no blocks that counted. */
-  whyNotRemoved(event: Removed): string | undefined {
+  whyNotRemoved(event: RemovedEvent): string | undefined {
     const kind = this.kindOf(event);
     if (kind !== undefined && !WHOLE_PREFIX.has(kind)) return 'unsupported_cache_kind';
     return event.group === undefined || event.group === this.#group ? undefined : 'unknown_group';
   }
 
   /** The kind of attention of an event's group, where this or an earlier event has named it. */
-  kindOf({ group, groupKind }: Pick<Stored, 'group' | 'groupKind'>): string | undefined {
+  kindOf({ group, groupKind }: Pick<StoredEvent, 'group' | 'groupKind'>): string | undefined {
     return groupKind ?? (group === undefined ? undefined : this.#kinds.get(group));
   }
 }

@@ -1,14 +1,11 @@
 import type { HeldBlocks } from '../../../framework/cycle-facts.ts';
 import type { UnusableReason } from '../health/event-health.ts';
 import type { StreamStats } from '../health/stream-stats.ts';
-import type { CacheEvent, HashWords } from '../messages/cache-event.ts';
+import type { CacheEvent, HashWords, RemovedEvent, StoredEvent } from '../messages/cache-event.ts';
 import { decodeEvents } from '../messages/decode-batch.ts';
 import { CacheGroups } from './cache-groups.ts';
 import { type BlockRoom, ResidentBlocks, TIERS_MAX } from './resident-blocks.ts';
 import type { TokenChain } from './token-chain.ts';
-
-type Stored = Extract<CacheEvent, { readonly kind: 'stored' }>;
-type Removed = Extract<CacheEvent, { readonly kind: 'removed' }>;
 
 const NONE = -1;
 /** The most adapter names kept for all endpoints; they come from engines, not from clients. */
@@ -146,7 +143,7 @@ export class CacheView {
     }
   }
 
-  *#store(event: Stored): Generator<void, void> {
+  *#store(event: StoredEvent): Generator<void, void> {
     const { stats, adapters } = this.#options;
     const { lora } = event;
     if (lora !== undefined && lora.length <= ADAPTER_CHARS_MAX && adapters.size < ADAPTERS_MAX) {
@@ -160,7 +157,7 @@ export class CacheView {
   }
 
   /** Blocks without tokens, such as those an engine has offloaded: the known ones get a copy. */
-  *#addCopies({ hashes, tier: name }: Stored): Generator<void, UnusableReason | undefined> {
+  *#addCopies({ hashes, tier: name }: StoredEvent): Generator<void, UnusableReason | undefined> {
     const tier = this.#tierOf(name);
     let unknown = 0;
     for (let at = 0; at < hashes.length; at += 2) {
@@ -175,7 +172,7 @@ export class CacheView {
   }
 
   /** Returns why not all of the blocks were added. */
-  *#addChain(event: Stored): Generator<void, UnusableReason | undefined> {
+  *#addChain(event: StoredEvent): Generator<void, UnusableReason | undefined> {
     const { chain, stats } = this.#options;
     const { hashes, tokenIds, blockTokens, extras } = event;
     this.#setBlockTokens(blockTokens);
@@ -212,7 +209,7 @@ export class CacheView {
   }
 
   /** The block before the event's first one: NONE at the beginning of a prompt. */
-  #beginChain({ parent, lora }: Stored): number | undefined {
+  #beginChain({ parent, lora }: StoredEvent): number | undefined {
     const { chain } = this.#options;
     const before =
       parent === undefined ? NONE : this.blocks.find(parent[0] as number, parent[1] as number);
@@ -227,7 +224,7 @@ export class CacheView {
     this.#options.stats.total.admissions += 1;
   }
 
-  *#remove({ hashes, tier }: Removed): Generator<void, void> {
+  *#remove({ hashes, tier }: RemovedEvent): Generator<void, void> {
     const { total } = this.#options.stats;
     const index = this.#tierOf(tier);
     for (let at = 0; at < hashes.length; at += 2) {

@@ -1,6 +1,9 @@
 /** 64-bit hashes of two words each: hash i is word 2i (low) and word 2i + 1 (high). */
 export type HashWords = Uint32Array;
 
+export type StoredEvent = Extract<CacheEvent, { readonly kind: 'stored' }>;
+export type RemovedEvent = Extract<CacheEvent, { readonly kind: 'removed' }>;
+
 export type CacheEvent =
   | {
       readonly kind: 'stored';

@@ -22,7 +22,8 @@ const HELP = 'Scheduling cycles by their outcome and the endpoint picked.';
 const LABELS = ['status', 'target_model_name', 'endpoint_name', 'namespace', 'port'];
 const FORMER_LABELS = ['status', 'target_model_name', 'pod_name', 'namespace', 'port'];
 
-interface AttemptCellsOptions {
+/** For counts that have labels of models. */
+export interface ModelCellsOptions {
   /** Called for each count that has no line of its own because there is no room for more. */
   readonly onFolded: () => void;
   readonly show: ShowFormerNames;
@@ -40,7 +41,7 @@ export class AttemptCells {
   constructor(
     registry: Registry,
     limit: SeriesLimit,
-    { onFolded, show, keptModels }: AttemptCellsOptions,
+    { onFolded, show, keptModels }: ModelCellsOptions,
   ) {
     this.#models = createNameCap(MODELS_MAX, keptModels);
     this.#family = eppPage(registry)(counters(), NAME, HELP, LABELS);

@@ -1,24 +1,17 @@
 import type { Registry } from 'prom-client';
 import { CellTable } from '../page/cell-table.ts';
-import type { ShowFormerNames } from '../page/deprecated-names.ts';
 import { counters, eppPage } from '../page/family.ts';
 import type { KeptNames } from '../page/kept-names.ts';
 import { createNameCap, OTHER } from '../page/name-cap.ts';
 import type { SeriesLimit } from '../page/series-limit.ts';
 import type { Cell } from '../page/tally.ts';
+import type { ModelCellsOptions } from './attempt-cells.ts';
 
 /** Clients choose the models that a rule for all models applies to: the combinations are capped. */
 const REWRITES_MAX = 1000;
 const REWRITE_LABELS = ['model_rewrite_name', 'model_name', 'target_model'];
 
 const NAME = 'model_rewrite_decisions_total';
-
-interface RewriteCellsOptions {
-  /** Called for each count that has no line of its own because there is no room for more. */
-  readonly onFolded: () => void;
-  readonly show: ShowFormerNames;
-  readonly keptModels: KeptNames;
-}
 
 /** Counts by the rule, the model that the client asked for, and the model that serves. */
 export class RewriteCells {
@@ -30,7 +23,7 @@ export class RewriteCells {
   constructor(
     registry: Registry,
     limit: SeriesLimit,
-    { onFolded, show, keptModels }: RewriteCellsOptions,
+    { onFolded, show, keptModels }: ModelCellsOptions,
   ) {
     this.#models = createNameCap(REWRITES_MAX, keptModels);
     this.#keptModels = keptModels;

@@ -2,9 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readFollowed } from '../../../files/following/read-followed.ts';
+import type { Environment } from '../../../framework/runtime.ts';
 import { loadTls } from '../../modules/node-modules.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 /** Distributions have about 150 authorities, in one file or in two files for each. */

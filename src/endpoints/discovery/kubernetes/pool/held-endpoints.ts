@@ -1,9 +1,7 @@
 import type { EndpointId } from '../../../../framework/endpoint.ts';
 import type { Clock, Millis, Timer } from '../../../../framework/runtime.ts';
-import type { EndpointPool, EndpointSpec } from '../../../../picker/pool/endpoint-pool.ts';
+import type { EndpointSink, EndpointSpec } from '../../../../picker/pool/endpoint-pool.ts';
 import { type Rate, TokenBucket } from '../../../../runtime/clock/token-bucket.ts';
-
-export type EndpointSink = Pick<EndpointPool, 'upsert' | 'remove'>;
 
 /** Ten times the largest pool that is measured: a decision looks at each of them. */
 export const CLUSTER_ENDPOINTS_MAX = 10_000;

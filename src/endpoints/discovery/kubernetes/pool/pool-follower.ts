@@ -1,10 +1,10 @@
 import type { Clock, Millis, Random } from '../../../../framework/runtime.ts';
+import type { EndpointSink } from '../../../../picker/pool/endpoint-pool.ts';
 import type { Log } from '../../../../runtime/log/log.ts';
 import { Informer, type ResourceSource } from '../watch/informer.ts';
 import type { KubeObject, Node, Pod } from '../watch/kube-objects.ts';
 import { Spaced } from '../watch/spaced.ts';
 import { Troubles } from '../watch/troubles.ts';
-import type { EndpointSink } from './held-endpoints.ts';
 import { type InferencePool, type InferencePoolSpec, readInferencePool } from './inference-pool.ts';
 import type { PoolLabels } from './pool-labels.ts';
 import { type GroupCounts, Replicas } from './replicas.ts';

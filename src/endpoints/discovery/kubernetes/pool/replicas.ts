@@ -1,7 +1,7 @@
 import type { EndpointId } from '../../../../framework/endpoint.ts';
+import type { EndpointSink } from '../../../../picker/pool/endpoint-pool.ts';
 import { splitHostPort } from '../../file/host-port.ts';
 import { hasEnded, type Node, type Pod } from '../watch/kube-objects.ts';
-import type { EndpointSink } from './held-endpoints.ts';
 import { groupMemberOf } from './pod-group.ts';
 import { endpointsOf, type PodContext } from './pool-endpoints.ts';
 
