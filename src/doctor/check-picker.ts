@@ -1,4 +1,5 @@
 import { checkRefusedFiles, checkTroubles, type ReadyAnswer, reasonsOf } from './check-ready.ts';
+import { checkRequests, type LatestRequests } from './check-requests.ts';
 import { type Finding, when } from './finding.ts';
 
 /** What a picker's metrics port says. */
@@ -22,6 +23,8 @@ export interface DescribedEndpoint {
     readonly state: string;
     readonly lastError?: { readonly failure: string; readonly reason: string };
   };
+  /** Left out by earlier versions, and where the picker keeps no decisions. */
+  readonly latest?: LatestRequests;
 }
 
 /** How `/readyz` begins its reason for an empty pool where it has one. */
@@ -69,6 +72,7 @@ export function checkPicker({ ready, endpoints }: PickerState): readonly Finding
           ...group(never, UNKNOWN, endpoints),
           ...group(old, OLD, endpoints),
           ...group(ejected, EJECTED, endpoints),
+          ...checkRequests(endpoints),
         ]),
   ];
 }

@@ -102,7 +102,8 @@ export interface RoutedRequest {
   answered(conversation: PromptBlocks): void;
   /** What plugins report at the end of the answer. Undefined where no plugin reports anything. */
   readonly responseMetadata?: ((usage: Usage | undefined) => readonly ReportedValue[]) | undefined;
-  done(outcome: Outcome, usage?: Usage, responseBytes?: number): void;
+  /** `status` is that of the response's headers, where they were seen. */
+  done(outcome: Outcome, usage?: Usage, responseBytes?: number, status?: number): void;
 }
 
 /** What `prepare` may need of the stream of a request. */

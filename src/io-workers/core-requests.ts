@@ -101,9 +101,10 @@ export class CoreRequests {
     const outcome = reader.next<Outcome>();
     const usage = reader.next<Usage | undefined>();
     const responseBytes = reader.next<number | undefined>();
+    const status = reader.next<number | undefined>();
     const routed = this.routed(key);
     this.#open.delete(key);
-    routed?.done(outcome, usage, responseBytes);
+    routed?.done(outcome, usage, responseBytes, status);
   }
 
   /** The worker is gone, and its streams with it. */

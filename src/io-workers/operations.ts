@@ -32,7 +32,7 @@ const ABOUT_REQUEST = {
   loadReported: 10,
   /** key, tokens: the server refuses the request as too long. */
   windowReported: 11,
-  /** key, outcome, usage, responseBytes: the last of a request that was picked for. */
+  /** key, outcome, usage, responseBytes, status: the last of a request that was picked for. */
   done: 12,
 } as const;
 

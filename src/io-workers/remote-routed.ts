@@ -151,10 +151,10 @@ export class RemoteRouted implements RoutedRequest {
     if (!this.#ended) writeBlocks(this.#send(TO_CORE.answered), conversation);
   }
 
-  done(outcome: Outcome, usage?: Usage, responseBytes?: number): void {
+  done(outcome: Outcome, usage?: Usage, responseBytes?: number, status?: number): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#send(TO_CORE.done).put(outcome, usage, responseBytes);
+    this.#send(TO_CORE.done).put(outcome, usage, responseBytes, status);
     this.#parts.onDone();
   }
 

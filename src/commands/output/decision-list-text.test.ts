@@ -2,20 +2,21 @@ import { expect, it } from 'vitest';
 import type { DecisionList } from '../../serve/admin/decision-documents.ts';
 import { decisionListText } from './decision-list-text.ts';
 
-it('[O409] names the columns that a narrow terminal has no room for', () => {
+it('[O409][O538] names the columns that a narrow terminal has no room for', () => {
   const times = { predictedTtftMs: 92, observedTtftMs: 349, waitedMs: 0 };
   const outcome = { kind: 'picked', profile: 'default', endpoint: 'ns/10.0.0.1:8000', score: 1 };
   const line = { id: '511032c095d1-4t', model: 'llama', promptTokens: 136, wallMs: 0, outcome };
-  const list = { wallMs: 1000, decisions: [{ ...line, requestId: '', times }] };
+  const answer = { outcome: 'failed', status: 503 };
+  const list = { wallMs: 1000, decisions: [{ ...line, requestId: '', times, answer }] };
   const listText = (columns: number): readonly string[] =>
     decisionListText(list as unknown as DecisionList, columns).split('\n');
-  const [head = '', row = '', note] = listText(55);
-  expect(head.length).toBeLessThanOrEqual(55);
-  expect(head).toMatch(/^request +endpoint +predicted +observed$/);
-  expect(row).toMatch(/^511032c095d1-4t +10\.0\.0\.1:8000 +92 ms +349 ms$/);
+  const [head = '', row = '', note] = listText(70);
+  expect(head.length).toBeLessThanOrEqual(70);
+  expect(head).toMatch(/^request +endpoint +answer +predicted +observed$/);
+  expect(row).toMatch(/^511032c095d1-4t +10\.0\.0\.1:8000 +failed: 503 +92 ms +349 ms$/);
   expect(note).toBe('in a wider terminal also: age, model, tokens, waited');
   expect(listText(20)[0]).toMatch(/^request +endpoint$/);
-  expect(listText(Number.POSITIVE_INFINITY)[0]?.split(/ +/)).toHaveLength(8);
+  expect(listText(Number.POSITIVE_INFINITY)[0]?.split(/ +/)).toHaveLength(9);
 });
 
 it('[O439] lists what flow control refused among the decisions, also where there is none', () => {

@@ -2,14 +2,28 @@ import { displayWidth, padded } from '../../framework/values/display-width.ts';
 import { outcomeText } from '../../journal/explain/explanation-text.ts';
 import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
 import type { RefusedRequest } from '../../journal/explain/last-refusals.ts';
+import { answerText } from '../../journal/explain/latest-answers.ts';
 import type { DecisionLine, DecisionList } from '../../serve/admin/decision-documents.ts';
 import { namesOf } from './endpoint-names.ts';
 import { brokenAtWords, fittingColumns, GAP, leftOutNote } from './fitting-columns.ts';
 import { ending, NAME_CHARS_MIN } from './top-pool.ts';
 
-const HEAD = ['request', 'age', 'endpoint', 'model', 'tokens', 'predicted', 'observed', 'waited'];
+const HEAD = [
+  'request',
+  'age',
+  'endpoint',
+  'answer',
+  'model',
+  'tokens',
+  'predicted',
+  'observed',
+  'waited',
+];
 const NAME = HEAD.indexOf('endpoint');
+const TEXTS = ['request', 'endpoint', 'answer', 'model'];
 const LIST_NOTE = [
+  'answer: its status; cut: not to its end; by: the server in place of the pick',
+  'ended early: the client left, or the server broke off without a word',
   'predicted, observed: time to the first token, observed in streamed answers only',
   'waited: the part of it at the picker; –: not known',
 ];
@@ -18,6 +32,7 @@ const LIST_NOTE = [
 const IMPORTANCE = [
   'request',
   'endpoint',
+  'answer',
   'observed',
   'predicted',
   'tokens',
@@ -53,7 +68,7 @@ export function decisionListText(list: DecisionList, columns: number): string {
   const rows = whole.map((row) => row.with(NAME, ending(row[NAME] ?? '', nameChars)));
   const widths = widthsOf(rows);
   const shown = fittingColumns(HEAD, widths, IMPORTANCE, columns);
-  const isLeft = (at: number): boolean => at === 0 || at === NAME || at === 3;
+  const isLeft = (at: number): boolean => TEXTS.includes(HEAD[at] ?? '');
   const inColumn = (cell: string, at: number): string =>
     padded(cell, widths[at] ?? 0, isLeft(at) ? 'behind' : 'before');
   const lines = [HEAD, ...rows].map((row) =>
@@ -72,6 +87,7 @@ function cellsOf(line: Line, nowMs: number, nameOf: (id: string) => string): rea
     line.requestId || ('id' in line ? line.id : ''),
     ageText(nowMs - line.wallMs),
     becameText(line, nameOf),
+    'outcome' in line && line.answer !== undefined ? answerText(line.answer) : '–',
     line.model || '?',
     'promptTokens' in line ? line.promptTokens.toLocaleString('en') : '–',
     ...timesOf(line),

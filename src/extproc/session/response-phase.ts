@@ -91,9 +91,10 @@ export class ResponsePhase {
    * body is not sent.
    */
   closed(reason: CloseReason, routed: RoutedRequest | undefined): void {
-    if (this.#cut) routed?.done('failed', undefined, this.#bodyBytes);
+    if (this.#cut) routed?.done('failed', undefined, this.#bodyBytes, this.#status);
     else if (this.#status !== undefined && this.#mode === BODY_MODE.none) this.complete(routed);
-    else routed?.done(reason === 'failed' ? 'failed' : 'aborted');
+    else
+      routed?.done(reason === 'failed' ? 'failed' : 'aborted', undefined, undefined, this.#status);
   }
 
   onHeaders(
@@ -166,7 +167,7 @@ export class ResponsePhase {
     const conversation = this.#text?.end();
     this.#text = undefined;
     if (conversation !== undefined) routed?.answered(conversation);
-    routed?.done(failed ? 'failed' : 'completed', usage, this.#bodyBytes);
+    routed?.done(failed ? 'failed' : 'completed', usage, this.#bodyBytes, this.#status);
   }
 
   /** What plugins report of the answer, whose last chunk this is. */

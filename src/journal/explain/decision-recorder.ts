@@ -1,11 +1,12 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { Routed } from '../../framework/observer.ts';
+import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
 import { DecisionRing } from './decision-ring.ts';
 import { LastFlowStays } from './last-flow-stays.ts';
 import { LastRefusals } from './last-refusals.ts';
+import { LatestAnswers } from './latest-answers.ts';
 import { EndingWriter } from './record-ending.ts';
 import { HEAD, NO_SLOT, SCORE } from './record-format.ts';
 import { HeadWriter } from './record-head.ts';
@@ -38,6 +39,7 @@ const NO_PROFILES: Decision['profiles'] = [];
 export class DecisionRecorder implements JournalSubscriber {
   readonly ring: DecisionRing;
   readonly times: LastRequestTimes = new LastRequestTimes();
+  readonly answers: LatestAnswers = new LatestAnswers();
   /** What flow control kept or refused. */
   readonly stays: LastFlowStays;
   readonly refusals: LastRefusals;
@@ -71,10 +73,26 @@ export class DecisionRecorder implements JournalSubscriber {
 
   onRouted(routed: Routed): void {
     this.times.onRouted(routed);
+    this.answers.onRouted(routed);
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
     this.times.onFirstToken(routed, at);
+  }
+
+  onServed(routed: Routed, address: string): void {
+    this.answers.onServed(routed, address);
+  }
+
+  onEnded(
+    routed: Routed,
+    at: Millis,
+    outcome: Outcome,
+    _usage: Usage | undefined,
+    _responseBytes?: number,
+    status?: number,
+  ): void {
+    this.answers.onEnded(routed, at, outcome, status);
   }
 
   onDecision(event: DecisionEvent): void {

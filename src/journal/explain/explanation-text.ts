@@ -13,6 +13,7 @@ import type {
 import { flowLines } from './flow-text.ts';
 import type { ExplainedFlow, FlowRecord } from './last-flow-stays.ts';
 import type { RefusedRequest } from './last-refusals.ts';
+import { answerText } from './latest-answers.ts';
 import { leftOutText } from './left-out-text.ts';
 
 /** The rows and names that are shown unless `all` asks for the others. */
@@ -31,13 +32,14 @@ interface TextOptions {
 /** A decision as a page for a terminal. */
 export function explanationText(explanation: Explanation, options: TextOptions): string {
   const { faults, insteadOf, waited, profiles } = explanation;
-  const { lostRequests, flowControl, evicted } = explanation;
+  const { lostRequests, flowControl, evicted, answer } = explanation;
   const lines = [
     `request    ${namesText(explanation)}, decision ${grouped(explanation.number)}`,
     askedText(explanation, options.time),
     ...waitLines(flowControl, waited),
     `went to    ${outcomeText(explanation.outcome)}`,
     ...(evicted === undefined ? [] : [`evicted    ${evicted}`]),
+    ...(answer === undefined ? [] : [`answer     ${answerText(answer)}`]),
     ...(lostRequests === undefined ? [] : [`lost       ${lostText(lostRequests)}`]),
     ...(insteadOf === undefined ? [] : [`by         the profiles, in place of ${insteadOf}`]),
     ...(faults === undefined ? [] : [`without    ${faults}`]),

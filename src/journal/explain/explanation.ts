@@ -2,6 +2,7 @@ import type { OtherEndpoints } from '../../picker/events/journal.ts';
 import type { EndpointName, Segment } from './decision-ring.ts';
 import type { FoundDecision } from './find-decision.ts';
 import type { ExplainedFlow } from './last-flow-stays.ts';
+import type { RequestAnswer } from './latest-answers.ts';
 import type { ProfileLayout, ScorerLayout } from './layout.ts';
 import type { RecordedEnding } from './record-ending.ts';
 import type { RecordedWait } from './record-head.ts';
@@ -32,6 +33,8 @@ export interface Explanation {
   readonly flowControl?: ExplainedFlow;
   /** Why it was ended for others after its pick. Left out where it was not. */
   readonly evicted?: string;
+  /** What became of it. Left out where it was not routed, or so long ago that this is not kept. */
+  readonly answer?: RequestAnswer;
   /**
    * How many requests in flight at the pick were taken for lost: they were no load in the
    * decision. Left out where none were.

@@ -44,7 +44,7 @@ export function learnEnded(
     observers.firstToken(routed, firstTokenAt);
   }
   const counted = countedUsage(usage, endpoint, parts);
-  const ending = { outcome, usage: counted, responseBytes: undefined };
+  const ending = { outcome, usage: counted, responseBytes: undefined, status: undefined };
   ejector.done(routed, endpoint, { at, outcome });
   observers.ended(routed, at, ending);
   observers.done(routed, at, ending);

@@ -179,14 +179,14 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     clock.end();
   }
 
-  done(outcome: Outcome, usage?: Usage, responseBytes?: number): void {
+  done(outcome: Outcome, usage?: Usage, responseBytes?: number, status?: number): void {
     if (this.#ended) return;
     this.#ended = true;
     const { clock, endsAt, observers, routed, open, ejector } = this.#parts;
     open?.delete(this);
     const at = clock.begin();
     const counted = countedUsage(usage, this.#servedBy, this.#parts);
-    const ending = { outcome, usage: counted, responseBytes };
+    const ending = { outcome, usage: counted, responseBytes, status };
     // Where the end of the response is not seen, its outcome says nothing about the endpoint.
     ejector.done(routed, this.#servedBy, {
       at,

@@ -109,6 +109,7 @@ export interface JournalSubscriber extends RequestObserver, EndpointObserver {
     outcome: Outcome,
     usage: Usage | undefined,
     responseBytes?: number,
+    status?: number,
   ): void;
   /** A request without a body has gone to this endpoint. No other call follows. */
   onPassed?(request: InferenceRequest, endpoint: Endpoint): void;

@@ -122,10 +122,10 @@ export class RequestObservers {
     }
   }
 
-  ended(routed: Routed, at: Millis, { outcome, usage, responseBytes }: Ending): void {
+  ended(routed: Routed, at: Millis, { outcome, usage, responseBytes, status }: Ending): void {
     for (const each of this.#ofEnded) {
       try {
-        each.onEnded(routed, at, outcome, usage, responseBytes);
+        each.onEnded(routed, at, outcome, usage, responseBytes, status);
       } catch (error) {
         this.#faults.report(each, 'onEnded', error);
       }
@@ -155,4 +155,5 @@ export interface Ending {
   readonly outcome: Outcome;
   readonly usage: Usage | undefined;
   readonly responseBytes: number | undefined;
+  readonly status: number | undefined;
 }

@@ -3,6 +3,7 @@ import type { Segment } from '../../journal/explain/decision-ring.ts';
 import { type Explanation, outcomeOf } from '../../journal/explain/explanation.ts';
 import type { FlowRecord } from '../../journal/explain/last-flow-stays.ts';
 import type { RefusedRequest } from '../../journal/explain/last-refusals.ts';
+import type { RequestAnswer } from '../../journal/explain/latest-answers.ts';
 import type { RequestTimes } from '../../journal/explain/request-times.ts';
 import { type RecordedDecision, SegmentReader } from '../../journal/explain/segment-reader.ts';
 import type { ControlledRouter } from '../../picker/flow-control/controlled-router.ts';
@@ -14,6 +15,8 @@ export interface DecisionLine extends Omit<Explanation, 'streaming' | 'candidate
   readonly candidates: number;
   /** Left out where the request was not routed, or so long ago that its times are not kept. */
   readonly times?: RequestTimes;
+  /** Likewise. */
+  readonly answer?: RequestAnswer;
 }
 
 export interface DecisionList {
@@ -51,16 +54,20 @@ export function decisionDocuments(
 }
 
 function decisionList(recorder: DecisionRecorder, query: URLSearchParams): DecisionList {
-  const { ring, times } = recorder;
+  const { ring } = recorder;
   const { decisions, ...rest } = listed(ring.segments(), query);
-  const known = times.byId();
+  const [times, answers] = [recorder.times.byId(), recorder.answers.byId()];
   return {
     wallMs: recorder.wallMs(),
     held: ring.stats(),
     ...rest,
     decisions: decisions.map((line) => {
-      const found = known.get(line.id);
-      return found === undefined ? line : { ...line, times: found };
+      const [found, answer] = [times.get(line.id), answers.get(line.id)];
+      return {
+        ...line,
+        ...(found !== undefined && { times: found }),
+        ...(answer !== undefined && { answer }),
+      };
     }),
     ...refusedSince(recorder, decisions.at(-1), query),
   };

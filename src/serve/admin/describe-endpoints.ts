@@ -14,6 +14,7 @@ import {
   STARTED_AT,
 } from '../../framework/endpoint-attributes.ts';
 import type { Clock } from '../../framework/runtime.ts';
+import type { AnswersAt, LatestAnswers } from '../../journal/explain/latest-answers.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { Ejected } from '../../picker/ejection/ejection-plan.ts';
 import { EJECTION_WORDS } from '../../picker/ejection/ejection-words.ts';
@@ -22,19 +23,23 @@ import { isoTime } from '../../runtime/clock/iso-time.ts';
 
 /** Names of each kind at each endpoint. Servers may have thousands of adapters. */
 const MODEL_NAMES_MAX = 100;
+const NO_ANSWERS: AnswersAt = { requests: 0, failed: {}, sentElsewhere: 0 };
 
 export interface DescribedParts {
   readonly picker: EndpointPicker;
   readonly server: { sessions(): number };
   readonly discovery: { readonly names: { names(): readonly FollowedName[] } } | undefined;
+  /** How the latest requests ended; left out where decisions are not kept. */
+  readonly recorder?: { readonly answers: LatestAnswers } | undefined;
 }
 
 /** The pool as JSON for people: each endpoint with its last report and what is in flight there. */
 export function describeEndpoints(
-  { picker, server, discovery }: DescribedParts,
+  { picker, server, discovery, recorder }: DescribedParts,
   now: number,
 ): unknown {
   const indexes = prefixIndexes(picker.observers());
+  const latest = recorder?.answers.byAddress(now);
   return {
     sessions: server.sessions(),
     hostNames: (discovery?.names.names() ?? []).map((name) => ({
@@ -44,6 +49,7 @@ export function describeEndpoints(
     whyEmpty: picker.pool.whyEmpty,
     endpoints: picker.pool.snapshot().map((endpoint) => ({
       ...describeEndpoint(endpoint, picker, now),
+      latest: latest && describeLatest(latest.get(endpoint.address) ?? NO_ANSWERS, picker.clock),
       prefixIndexBlocks: Object.fromEntries(
         indexes.map((index) => [index.name, index.size(endpoint)]),
       ),
@@ -79,6 +85,11 @@ function describeEndpoint(endpoint: Endpoint, picker: EndpointPicker, now: numbe
     inFlight: { ...picker.ledger.load(endpoint) },
     lostRequests: picker.ledger.lost(endpoint) || undefined,
   };
+}
+
+function describeLatest({ lastFailedAt, ...counts }: AnswersAt, clock: Clock): object {
+  if (lastFailedAt === undefined) return counts;
+  return { ...counts, lastFailed: isoTime(clock.wallTime() + lastFailedAt - clock.now()) };
 }
 
 /** When the process of the model server began, where its metrics say so. */

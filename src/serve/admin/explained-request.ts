@@ -17,15 +17,18 @@ export type ExplainedRequest = Explanation | FlowRecord | RefusedRequest;
  */
 export function explainedRequest(
   id: string,
-  { ring, stays, refusals }: Pick<DecisionRecorder, 'ring' | 'stays' | 'refusals'>,
+  recorder: Pick<DecisionRecorder, 'ring' | 'stays' | 'refusals' | 'answers'>,
   router: Pick<ControlledRouter, 'stayOf'> | undefined,
 ): ExplainedRequest | undefined {
+  const { ring, stays, refusals, answers } = recorder;
   const waiting = router?.stayOf(id);
   if (waiting !== undefined) return stays.recordOf(waiting);
   const kept = stays.find(id);
   const found = findDecision(ring.segments(), id);
   if (found === undefined) return kept ?? refusals.find(id);
-  const decided = explain(found);
+  const explained = explain(found);
+  const answer = answers.byId().get(explained.id);
+  const decided = answer === undefined ? explained : { ...explained, answer };
   // A client that was refused may have asked again, or may have been refused when it did.
   const isOther = kept !== undefined && kept.id !== decided.id;
   return isOther && kept.wallMs >= decided.wallMs ? kept : withFlow(decided, stays.of(decided.id));
