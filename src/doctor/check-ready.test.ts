@@ -6,7 +6,7 @@ import { findingsText } from './finding.ts';
 const refused = (detail: object) =>
   checkRefusedFiles({ status: 200, text: JSON.stringify({ ok: true, detail }) });
 
-it('[O509] doctor names each file that a picker refuses, with all of its faults', () => {
+it('[O509] doctor names each file that a picker refuses, with its faults', () => {
   const faults = 'eps.yaml:\n  endpoints[0].name: is missing\n  endpoints[0].adress: is not known';
   const found = refused({ endpointsFileError: faults, configError: 'mine.yaml: line 3' });
   expect(findingsText(found, ['picker'])).toBe(
@@ -30,6 +30,18 @@ it('[O509] doctor names each file that a picker refuses, with all of its faults'
   expect(refused({ outgoingTlsErrors }).map(({ what }) => what.split(': ').at(-1))).toEqual(
     outgoing,
   );
+});
+
+it('[O540] doctor shows the first faults of a file as a whole, and says how many there are beside them', () => {
+  const faults = Array.from({ length: 20 }, (_, at) => `  line ${at}: is not known`);
+  const error = ['eps.yaml:', ...faults, '  and 5980 more'].join('\n');
+  const [found] = refused({ endpointsFileError: error });
+  expect(found?.what).toMatch(
+    /: eps\.yaml: line 0: is not known; line 1: [^;]*; line 2: [^;]*; line 3: [^;]*; line 4: is not known; and 5,995 more$/,
+  );
+  const [long] = refused({ configError: `mine.yaml:\n  ${'x'.repeat(5000)}\n  short` });
+  expect(long?.what.length).toBeLessThan(1200);
+  expect(long?.what).toMatch(/x…$/);
 });
 
 it('[O512] doctor names what a picker goes on without, with the page that says what to do', () => {

@@ -1,3 +1,4 @@
+import { firstOf } from '../framework/values/first-of.ts';
 import type { Finding } from './finding.ts';
 
 /** What `/readyz` answers: its status and text. */
@@ -14,8 +15,11 @@ const FILES: readonly (readonly [detail: string, file: string, goesOn: string])[
   ['metricsCertificateError', 'certificate of the metrics port', 'the last good one'],
   ['outgoingTlsErrors', 'TLS files for other servers', 'what they had before'],
 ];
-/** An error has a line for each fault of the file. */
 const ERROR_CHARACTERS_MAX = 1000;
+/** The picker says more of them. */
+const FAULTS_SHOWN = 5;
+/** The last line of an error that does not say all faults. */
+const AND_MORE = /^and (\d+) more$/;
 
 /** The files that the picker refuses. It goes on without them, and a restart would fail. */
 export function checkRefusedFiles({ text }: ReadyAnswer): readonly Finding[] {
@@ -102,8 +106,15 @@ function documentOf(text: string): { readonly reasons?: unknown; readonly detail
   }
 }
 
+/** An error has a line for each fault of the file: the first ones, and how many there are beside them. */
 function inOneLine(error: string): string {
-  const lines = error.slice(0, ERROR_CHARACTERS_MAX).split('\n');
-  const [file = '', ...faults] = lines.map((line) => line.trim());
-  return faults.length === 0 ? file : `${file} ${faults.join('; ')}`;
+  const [file = '', ...lines] = error.split('\n').map((line) => line.trim());
+  const [, untold = '0'] = AND_MORE.exec(lines.at(-1) ?? '') ?? [];
+  const faults = lines.filter((line) => !AND_MORE.test(line));
+  const { shown, more } = firstOf(faults, FAULTS_SHOWN);
+  const others = more + Number(untold);
+  const last = others === 0 ? '' : `; and ${others.toLocaleString('en')} more`;
+  const first = shown.length === 0 ? file : `${file} ${shown.join('; ')}`;
+  const isLong = first.length > ERROR_CHARACTERS_MAX;
+  return `${isLong ? `${first.slice(0, ERROR_CHARACTERS_MAX)}…` : first}${last}`;
 }
