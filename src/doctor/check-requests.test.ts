@@ -20,7 +20,7 @@ const findingsOf = (endpoints: readonly DescribedEndpoint[]) =>
 
 it('[O539] doctor says which share of the latest requests failed, at which servers, and with what', () => {
   const [finding, ...others] = findingsOf([
-    endpointAt('a:1', failing(301, { 500: 20, cut: 100 })),
+    endpointAt('a:1', failing(301, { 500: 20, broken: 100 })),
     endpointAt('b:1', failing(300, { 503: 2 })),
     endpointAt('c:1', failing(304, {})),
   ]);
@@ -31,7 +31,7 @@ it('[O539] doctor says which share of the latest requests failed, at which serve
     where: '2 of 3 endpoints',
   });
   expect(finding?.what).toBe(
-    'of the requests that ended in the last five minutes, at most the last 4,096, 122 of 905 (13 %) failed at model servers, the last one at 2026-12-01T00:00:11.000Z: a:1 120 of 301 (40 %) (100 × cut, 20 × status 500), b:1 2 of 300 (1 %) (2 × status 503).',
+    'of the requests that ended in the last five minutes, at most the last 4,096, 122 of 905 (13 %) failed at model servers, the last one at 2026-12-01T00:00:11.000Z: a:1 120 of 301 (40 %) (100 × broken, 20 × status 500), b:1 2 of 300 (1 %) (2 × status 503).',
   );
   expect(finding?.mend).toMatch(/^Look at the logs of these servers, and ask one of them/);
 });

@@ -4,7 +4,7 @@ import type { Finding } from './finding.ts';
 export interface LatestRequests {
   /** Those that were answered or failed. */
   readonly requests: number;
-  /** By the status of the answer, or `no answer`, or `cut`. */
+  /** By the status of the answer, or `no answer`, or `broken`. */
   readonly failed: Readonly<Record<string, number>>;
   /** Requests that were picked for it, and that the proxy sent elsewhere. */
   readonly sentElsewhere: number;

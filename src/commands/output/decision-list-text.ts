@@ -22,7 +22,7 @@ const HEAD = [
 const NAME = HEAD.indexOf('endpoint');
 const TEXTS = ['request', 'endpoint', 'answer', 'model'];
 const LIST_NOTE = [
-  'answer: its status; cut: not to its end; by: the server in place of the pick',
+  'answer: its status; broken: cut off, or ended with an error; by: the server in place of the pick',
   'ended early: the client left, or the server broke off without a word',
   'predicted, observed: time to the first token, observed in streamed answers only',
   'waited: the part of it at the picker; –: not known',

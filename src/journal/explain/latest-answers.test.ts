@@ -34,13 +34,13 @@ it('[O538] knows of the latest requests whether they are answered, by whom, and 
   expect(routed.map(textOf)).toEqual([
     '200',
     'failed: 503',
-    'failed: cut',
+    'failed: broken',
     `failed: no answer by ${b}`,
     'ended early',
     'under way',
   ]);
   expect(Object.fromEntries(answers.byAddress(2000))).toEqual({
-    [a]: { requests: 3, failed: { 503: 1, cut: 1 }, sentElsewhere: 1, lastFailedAt: 1500 },
+    [a]: { requests: 3, failed: { 503: 1, broken: 1 }, sentElsewhere: 1, lastFailedAt: 1500 },
     [b]: { requests: 1, failed: { 'no answer': 1 }, sentElsewhere: 0, lastFailedAt: 1000 },
   });
   expect(answers.byAddress(302_000).size).toBe(0);

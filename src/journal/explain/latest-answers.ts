@@ -14,7 +14,7 @@ export interface RequestAnswer {
 export interface AnswersAt {
   /** Those that were answered or failed, and not those whose clients left. */
   readonly requests: number;
-  /** By the status of the answer, or `no answer`, or `cut`. */
+  /** By the status of the answer, or `no answer`, or `broken`. */
   readonly failed: Readonly<Record<string, number>>;
   /** Requests that were picked for it, and that the proxy sent elsewhere. */
   readonly sentElsewhere: number;
@@ -116,10 +116,10 @@ interface Counted extends AnswersAt {
   lastFailedAt?: Millis;
 }
 
-/** How a request has failed: an answer that began well did not come to its end. */
+/** How a request has failed: an answer that began well was cut off, or ended with an error. */
 function failureOf({ status }: RequestAnswer): string {
   if (status === undefined) return 'no answer';
-  return status >= SERVER_ERROR ? String(status) : 'cut';
+  return status >= SERVER_ERROR ? String(status) : 'broken';
 }
 
 /** What became of a request, in a few words. */
