@@ -18,35 +18,41 @@ export function effectiveConfig({
   flowControl,
   ...reading
 }: Decided): EffectiveConfig {
-  const discoveries = discoveriesOf(discovery);
   return {
     apiVersion: API_VERSION,
     kind: CONFIG_KIND,
-    plugins: [
-      ...plugins.map(({ name, definition, written }) => ({
-        type: definition.type,
-        name,
-        parameters: written,
-      })),
-      ...discoveries,
-    ],
+    plugins: [...entriesOf(plugins), ...discoveriesOf(discovery)],
     schedulingProfiles: profilesOf(profiles),
     dataLayer: {
       injectDefaults: false,
       ...(discovery !== undefined && { discovery: { pluginRef: FILE_DISCOVERY } }),
     },
-    ...(scheduler && {
-      scheduler: {
-        type: scheduler.definition.type,
-        ...(scheduler.config as object),
-        ...(scheduler.targetsMax > 1 && { maxNumOfEndpoints: scheduler.targetsMax }),
-      },
-    }),
+    ...(scheduler && { scheduler: schedulerOf(scheduler) }),
     ...(ejection && { ejection }),
     ...(hold && { hold }),
     ...(capacity && { capacity }),
     ...flowControl,
     ...requestHandlerOf(plugins, reading),
+  };
+}
+
+function entriesOf(plugins: PickerPlan['plugins']): EffectiveConfig['plugins'] {
+  return plugins.map(({ name, definition, written }) => ({
+    type: definition.type,
+    name,
+    parameters: written,
+  }));
+}
+
+function schedulerOf({
+  definition,
+  config,
+  targetsMax,
+}: NonNullable<PickerPlan['scheduler']>): NonNullable<EffectiveConfig['scheduler']> {
+  return {
+    type: definition.type,
+    ...(config as object),
+    ...(targetsMax > 1 && { maxNumOfEndpoints: targetsMax }),
   };
 }
 

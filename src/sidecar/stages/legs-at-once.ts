@@ -65,7 +65,10 @@ function prefillFailure(
   return within({ ...time, what: 'did not answer' }, (own) =>
     runPrefill(asked.prefiller, legs.prefill, AbortSignal.any([own, ended]), exchange),
   ).then(
-    () => void onPrefilled(),
+    () => {
+      onPrefilled();
+      return undefined;
+    },
     (error: unknown) => ({ error }),
   );
 }

@@ -60,15 +60,7 @@ export async function moriIoFrom(
   flags: MoriIoFlags & { readonly podIp?: string },
   { clock, log }: { readonly clock: Clock; readonly log: (line: string) => void },
 ): Promise<MoriIo> {
-  if (!flags.moriioWriteMode) {
-    if (flags.moriioParallelDispatch) {
-      throw commandLineError(
-        '--moriio-parallel-dispatch',
-        'needs --moriio-write-mode: give it, too',
-      );
-    }
-    return { options: undefined, stop: () => undefined };
-  }
+  if (!flags.moriioWriteMode) return withoutMoriIo(flags);
   const localHost = localHostOf(flags);
   checkHosts('--moriio-remote-hosts', flags.moriioRemoteHosts, flags);
   checkHosts('--moriio-decode-hosts', flags.moriioDecodeHosts, flags);
@@ -76,10 +68,8 @@ export async function moriIoFrom(
   const resolve = resolver.resolve.bind(resolver);
   const follow = (flag: string, names: readonly string[]): Promise<HostAddresses> =>
     HostAddresses.follow(names, { resolve, clock, log }).catch((error: unknown) => {
-      throw commandLineError(
-        flag,
-        `cannot be looked up (${messageOf(error)}): give hosts that exist`,
-      );
+      const reason = messageOf(error);
+      throw commandLineError(flag, `cannot be looked up (${reason}): give hosts that exist`);
     });
   const local = await follow('--moriio-local-pod-ip', [localHost]);
   const prefill = await follow('--moriio-remote-hosts', flags.moriioRemoteHosts);
@@ -96,6 +86,12 @@ export async function moriIoFrom(
       resolver.close();
     },
   };
+}
+
+function withoutMoriIo({ moriioParallelDispatch: isParallel }: MoriIoFlags): MoriIo {
+  if (!isParallel) return { options: undefined, stop: () => undefined };
+  const message = 'needs --moriio-write-mode: give it, too';
+  throw commandLineError('--moriio-parallel-dispatch', message);
 }
 
 /** The address that engines write to. */

@@ -8,6 +8,7 @@ import {
 import { type MetricSample, showMetric } from '../page/family.ts';
 
 type ReadSamples = (report: ReplacementReport) => readonly MetricSample[];
+type Show = (type: 'counter' | 'gauge', name: string, help: string, read: ReadSamples) => void;
 
 interface ShownSchedulers {
   readonly inCharge: () => ReplacementReport | undefined;
@@ -25,23 +26,27 @@ export function registerSchedulerMetrics(
 ): void {
   if (inCharge() === undefined && promoted === undefined) return;
   if (registry.getSingleMetric('pointsman_scheduler_connected') !== undefined) return;
-  const show = (type: 'counter' | 'gauge', name: string, help: string, read: ReadSamples): void =>
+  const show: Show = (type, name, help, read) =>
     showMetric(registry, { name: `pointsman_scheduler_${name}`, help, type }, () => {
       const report = inCharge();
       const own = report === undefined ? [] : read(report);
       return [...own, ...shadowSamples(promoted?.(), read)];
     });
-  show(
-    'counter',
-    'decided_total',
-    'Requests that the configured scheduler has decided.',
-    (report) => one(report.decided),
-  );
+  showDecisions(show);
+  showStates(show);
+}
+
+function showDecisions(show: Show): void {
+  const decided = 'Requests that the configured scheduler has decided.';
+  show('counter', 'decided_total', decided, (report) => one(report.decided));
   show('counter', 'declined_total', 'Requests left to the profiles, by reason.', ({ declined }) =>
     [...(declined ?? [])].map(([reason, value]) => ({ labels: { reason }, value })),
   );
   const ignored = 'Answers that came too late, twice or to no request.';
   show('counter', 'ignored_answers_total', ignored, (report) => one(report.ignoredAnswers));
+}
+
+function showStates(show: Show): void {
   show('gauge', 'connected', '1 while the scheduler is connected, else 0.', ({ connected }) =>
     one(connected === false ? 0 : 1),
   );
