@@ -133,8 +133,8 @@ export class RoutingError extends StacklessError {
   /** The sentence for the client: `message` without its leading code. */
   readonly sentence: string;
 
-  constructor(code: RoutingErrorCode, sentence: string, options?: ErrorOptions) {
-    super(`[${code}] ${sentence}`, options);
+  constructor(code: RoutingErrorCode, sentence: string) {
+    super(`[${code}] ${sentence}`);
     this.code = code;
     this.sentence = sentence;
   }

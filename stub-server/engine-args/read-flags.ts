@@ -21,7 +21,7 @@ const GROUPS: ReadonlySet<string> = new Set(['latencies', 'kvcache', 'lora']);
  * with a boolean, `--no-name`, several values after one name, and underscores for dashes. `own` are
  * further names to suggest. Throws ConfigError with each flag that neither program has.
  */
-export function readFlags(args: readonly string[], own: readonly string[] = []): GivenSettings {
+export function readFlags(args: readonly string[], own: readonly string[]): GivenSettings {
   const given = new Map<string, string[]>();
   const stray: string[] = [];
   let current: string[] | undefined;

@@ -26,9 +26,8 @@ export function chart(option: EChartsOption, height: number = FIGURE.height): st
 export function figureChart(
   [xAxis, yAxis]: readonly [x: object, y: object],
   series: readonly object[],
-  grid: object = GRID,
 ): string {
-  return chart({ grid, xAxis, yAxis, series: series as never });
+  return chart({ grid: GRID, xAxis, yAxis, series: series as never });
 }
 
 /** A curve without symbols, in the style of the configuration with this index. */

@@ -2,7 +2,7 @@ import { encode } from '@msgpack/msgpack';
 import type { Random } from '../../../src/framework/runtime.ts';
 
 /** Tokens of a block. */
-export const BLOCK_TOKENS = 2;
+const BLOCK_TOKENS = 2;
 /** Each block has so many that may follow it, down to this depth: few enough to come again. */
 const FOLLOWERS = 3;
 const DEPTH = 6;

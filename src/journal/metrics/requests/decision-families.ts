@@ -58,8 +58,7 @@ export function createDecisionFamilies(
     show(family, name, [`inference_extension_${name}`], labels);
     return family;
   };
-  const counter = (name: string, help: string, labels: readonly string[] = []): Family<Cell> =>
-    page(counters(), name, help, labels);
+  const counter = (name: string, help: string): Cell => page(counters(), name, help, []).child({});
   const seconds = (name: string, help: string, labels: readonly string[]): Family<Tally> =>
     page(histograms(SCHEDULER_SECONDS), name, help, labels);
   const pluginSeconds = seconds(
@@ -85,8 +84,8 @@ export function createDecisionFamilies(
     forgetEndpoint: (endpoint) => attempts.forgetEndpoint(endpoint),
     rewrite: (rule, model, targetModel) => rewrites.of(rule, model, targetModel),
     prefixHits: new PrefixHits(registry, show),
-    predictedCachedTokens: counter('prefix_predicted_tokens_total', predicted).child({}),
-    reportedCachedTokens: counter('prefix_reported_tokens_total', reported).child({}),
+    predictedCachedTokens: counter('prefix_predicted_tokens_total', predicted),
+    reportedCachedTokens: counter('prefix_reported_tokens_total', reported),
     pollErrors: createPollErrors(registry, show),
   };
 }
