@@ -1,3 +1,4 @@
+import { escaped } from '../../src/lab/report/page.ts';
 import type { Group, Overall } from './gates.ts';
 import type { Standing } from './standings.ts';
 
@@ -144,8 +145,4 @@ function bar(mean: number, plusMinus: number): string {
 
 function ms(value: number): string {
   return value.toFixed(value < 100 ? 1 : 0);
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, (found) => `&#${found.charCodeAt(0)};`);
 }

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { access, constants, mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { LaunchOptions } from 'playwright-core';
+import { isExecutable } from '../../src/files/reading/is-executable.ts';
 import { cacheFolder } from '../../src/files/writing/cache-folder.ts';
 import { installOnce, type ProgressLog } from '../../src/files/writing/install-once.ts';
 import { messageOf } from '../../src/framework/error.ts';
@@ -93,11 +94,4 @@ async function usable(executablePath: string): Promise<FetchedChromium> {
   }
   // Test machines run as root, where the sandbox does not start.
   return { launch: { executablePath, args: ['--no-sandbox'], env, headless: true } };
-}
-
-async function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { access, constants, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { packageFile } from '../../src/files/folders.ts';
+import { isExecutable } from '../../src/files/reading/is-executable.ts';
 import { cacheFolder, makeCacheFolder } from '../../src/files/writing/cache-folder.ts';
 
 export type BuiltYardstick =
@@ -72,13 +73,6 @@ async function hashOf(sources: string, goVersion: string): Promise<string> {
   const hash = createHash('sha256').update(goVersion);
   for (const name of SOURCES) hash.update(await readFile(join(sources, name)));
   return hash.digest('hex').slice(0, 12);
-}
-
-async function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
 }
 
 function reasonOf(error: unknown): string {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { makeRequest } from '../../test/makers.ts';
+import { drawnBelow } from '../../test/support/drawn.ts';
 import { A, B, encoded, WELCOME } from '../../test/support/remote-bed.ts';
 import { UnsteadyClock } from '../../test/support/unsteady-clock.ts';
 import type { CallOptions, Random, Runtime } from '../framework/runtime.ts';
@@ -68,7 +69,7 @@ class MoodyScheduler {
     this.#asked.push(id);
   }
 
-  readonly below = (bound: number): number => Math.floor(this.#random.next() * bound);
+  readonly below = (bound: number): number => drawnBelow(this.#random, bound);
 }
 
 it.each([

@@ -10,6 +10,7 @@ import { eventually } from '../../bench/support/stack.ts';
 import { planTracing } from '../../src/telemetry/tracing/tracing-plan.ts';
 import { LiveStack } from '../support/programs/live-stack.ts';
 import { fetchPrometheus } from '../support/programs/promtool.ts';
+import { freePort } from '../support/servers/free-port.ts';
 
 /** Traces named by the metrics page, as a real Prometheus reads them. */
 
@@ -169,13 +170,3 @@ async function startPrometheus(
 }
 
 const GLOBAL = { scrape_interval: '1s', scrape_timeout: '1s' };
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Document } from 'yaml';
 import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
 import { CONNECTION_MANAGER } from '../../src/lab/envoy/render-config.ts';
+import { endpointsAt } from '../support/known-endpoints.ts';
 import { startUpstream, type Upstream } from '../support/servers/upstream.ts';
 import { withSubsetFilter } from '../support/subset-filter.ts';
 
@@ -27,10 +28,7 @@ function withKnownEndpoints(
   reports: boolean,
 ): (config: Document) => void {
   const type = 'type.googleapis.com/envoy.extensions.load_balancing_policies';
-  const lb_endpoints = endpoints.map((text) => {
-    const [address, port] = text.split(':');
-    return { endpoint: { address: { socket_address: { address, port_value: Number(port) } } } };
-  });
+  const lb_endpoints = endpointsAt(endpoints);
   const roundRobin = {
     name: 'round_robin',
     typed_config: { '@type': `${type}.round_robin.v3.RoundRobin` },

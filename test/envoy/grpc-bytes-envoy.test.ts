@@ -12,6 +12,7 @@ import { SERVING_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { stubPoolForTests } from '../stub/stub-pool.ts';
 import { framedRequest, methodOf, VLLM_ENGINE } from '../support/grpc/grpc-services.ts';
+import { speakHttp2 } from '../support/http2-servers.ts';
 
 const binary = await envoyBinary();
 const stub = stubPoolForTests();
@@ -106,11 +107,7 @@ describe.skipIf(binary === undefined)('gRPC through a real Envoy and a picker', 
       envoy: 'envoy',
       endpoints: [await recorder.start()],
       serve: { plan: loadConfig({ text: CONFIG, source: 'test', catalogue: SERVING_CATALOGUE }) },
-      edit: (config) => {
-        const options = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
-        const cluster = ['static_resources', 'clusters', 0, 'typed_extension_protocol_options'];
-        config.setIn([...cluster, options, 'explicit_http_config'], { http2_protocol_options: {} });
-      },
+      edit: speakHttp2,
     });
   });
   afterAll(async () => {

@@ -1,4 +1,5 @@
 import type { Random } from '../../src/framework/runtime.ts';
+import { drawnBelow, drawnFrom } from '../support/drawn.ts';
 
 export type Json =
   | null
@@ -58,11 +59,12 @@ export class ValueMutator {
   changed(value: Json, other: () => Json): Json {
     const isEmpty = typeof value !== 'object' || value === null || keysOf(value).length === 0;
     // Most of what is worth changing is some levels below the top.
-    if (isEmpty || this.#below(6) === 0) return this.#replaced(value, other);
+    if (isEmpty || drawnBelow(this.#random, 6) === 0) return this.#replaced(value, other);
     const keys = keysOf(value);
-    const key = keys[this.#below(keys.length)] as string;
-    if (this.#below(5) > 0) return withEntry(value, key, this.changed(entry(value, key), other));
-    switch (this.#below(5)) {
+    const key = keys[drawnBelow(this.#random, keys.length)] as string;
+    if (drawnBelow(this.#random, 5) > 0)
+      return withEntry(value, key, this.changed(entry(value, key), other));
+    switch (drawnBelow(this.#random, 5)) {
       case 0:
         return without(value, key);
       case 1:
@@ -77,19 +79,21 @@ export class ValueMutator {
   }
 
   #replaced(value: Json, other: () => Json): Json {
-    switch (this.#below(7)) {
+    switch (drawnBelow(this.#random, 7)) {
       case 0:
-        return this.#one(NUMBERS);
+        return drawnFrom(this.#random, NUMBERS);
       case 1:
         return this.#word();
       case 2:
-        return this.#one([null, true, false, [], {}, ...UNSPEAKABLE]);
+        return drawnFrom(this.#random, [null, true, false, [], {}, ...UNSPEAKABLE]);
       case 3:
-        return this.#one(TEXTS);
+        return drawnFrom(this.#random, TEXTS);
       case 4:
-        return typeof value === 'number' ? value * this.#one([-1, 2, 0.5, 1e9]) + 1 : [value];
+        return typeof value === 'number'
+          ? value * drawnFrom(this.#random, [-1, 2, 0.5, 1e9]) + 1
+          : [value];
       case 5:
-        return this.#below(20) === 0 ? nested(value) : { [this.#word()]: value };
+        return drawnBelow(this.#random, 20) === 0 ? nested(value) : { [this.#word()]: value };
       default:
         return this.#pieceOf(other());
     }
@@ -97,30 +101,22 @@ export class ValueMutator {
 
   #repeated(value: Json, key: string): Json {
     if (!Array.isArray(value)) return withEntry(value, `${key}2`, entry(value, key));
-    const count = 1 + this.#below(this.#below(COPIES_MAX) + 1);
+    const count = 1 + drawnBelow(this.#random, drawnBelow(this.#random, COPIES_MAX) + 1);
     return [...(value as readonly Json[]), ...Array<Json>(count).fill(entry(value, key))];
   }
 
   #pieceOf(value: Json): Json {
     let piece = value;
-    while (typeof piece === 'object' && piece !== null && this.#below(4) > 0) {
+    while (typeof piece === 'object' && piece !== null && drawnBelow(this.#random, 4) > 0) {
       const keys = keysOf(piece);
       if (keys.length === 0) break;
-      piece = entry(piece, this.#one(keys));
+      piece = entry(piece, drawnFrom(this.#random, keys));
     }
     return piece;
   }
 
   #word(): string {
-    return this.#one(this.#words);
-  }
-
-  #one<T>(all: readonly T[]): T {
-    return all[this.#below(all.length)] as T;
-  }
-
-  #below(bound: number): number {
-    return Math.floor(this.#random.next() * bound);
+    return drawnFrom(this.#random, this.#words);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Random } from '../../src/framework/runtime.ts';
+import { drawnBelow, drawnFrom } from '../support/drawn.ts';
 import { type Json, ValueMutator } from './mutate-values.ts';
 import { type FuzzTarget, utf8 } from './target.ts';
 
@@ -44,11 +45,15 @@ export class Mutator {
   }
 
   next(): Uint8Array {
-    let input = this.#one(this.#corpus);
-    const mutations = 1 + this.#below(MUTATIONS_MAX);
-    if (this.#values !== undefined && this.#below(BYTES_ONE_IN) > 0) {
+    let input = drawnFrom(this.#random, this.#corpus);
+    const mutations = 1 + drawnBelow(this.#random, MUTATIONS_MAX);
+    if (this.#values !== undefined && drawnBelow(this.#random, BYTES_ONE_IN) > 0) {
       // Each change of a value is likely to be an error, behind which others do not show.
-      const changed = this.#withOtherValues(this.#values, input, 1 + this.#below(mutations));
+      const changed = this.#withOtherValues(
+        this.#values,
+        input,
+        1 + drawnBelow(this.#random, mutations),
+      );
       return changed.length > this.#bytesMax ? input : changed;
     }
     for (let count = 0; count < mutations; count++) input = this.#mutate(input);
@@ -63,19 +68,19 @@ export class Mutator {
 
   #mutate(input: Uint8Array): Uint8Array {
     const [from, to] = this.#range(input);
-    switch (this.#below(10)) {
+    switch (drawnBelow(this.#random, 10)) {
       case 0:
-        return changed(input, from, (byte) => byte ^ (1 << this.#below(8)));
+        return changed(input, from, (byte) => byte ^ (1 << drawnBelow(this.#random, 8)));
       case 1:
-        return changed(input, from, () => this.#one(BYTES));
+        return changed(input, from, () => drawnFrom(this.#random, BYTES));
       case 2:
         return spliced(input, from, to, NOTHING);
       case 3:
         return spliced(input, to, to, input.subarray(from, to));
       case 4:
-        return spliced(input, from, from, this.#one(this.#words));
+        return spliced(input, from, from, drawnFrom(this.#random, this.#words));
       case 5:
-        return spliced(input, from, to, this.#one(this.#words));
+        return spliced(input, from, to, drawnFrom(this.#random, this.#words));
       case 6:
         return this.#otherNumber(input, from);
       case 7:
@@ -83,7 +88,7 @@ export class Mutator {
       case 8:
         return this.#repeated(input, from, to);
       default: {
-        const other = this.#one(this.#corpus);
+        const other = drawnFrom(this.#random, this.#corpus);
         const [otherFrom, otherTo] = this.#range(other);
         return spliced(input, from, to, other.subarray(otherFrom, otherTo));
       }
@@ -93,7 +98,7 @@ export class Mutator {
   #withOtherValues(values: ValueMutator, input: Uint8Array, mutations: number): Uint8Array {
     let value = jsonOf(input);
     for (let count = 0; count < mutations; count++) {
-      value = values.changed(value, () => jsonOf(this.#one(this.#corpus)));
+      value = values.changed(value, () => jsonOf(drawnFrom(this.#random, this.#corpus)));
     }
     return utf8(JSON.stringify(value));
   }
@@ -105,28 +110,26 @@ export class Mutator {
     while (start < input.length && !isDigit(start)) start += 1;
     let end = start;
     while (end < input.length && isDigit(end)) end += 1;
-    return spliced(input, start, end, this.#one(NUMBERS));
+    return spliced(input, start, end, drawnFrom(this.#random, NUMBERS));
   }
 
   #repeated(input: Uint8Array, from: number, to: number): Uint8Array {
     const piece = input.subarray(from, Math.min(to, from + 64));
-    const times = Math.min(2 + this.#below(200), Math.floor(4096 / Math.max(1, piece.length)));
+    const times = Math.min(
+      2 + drawnBelow(this.#random, 200),
+      Math.floor(4096 / Math.max(1, piece.length)),
+    );
     return spliced(input, from, from, Buffer.concat(Array.from({ length: times }, () => piece)));
   }
 
   #range(input: Uint8Array): readonly [number, number] {
-    const from = this.#below(input.length + 1);
+    const from = drawnBelow(this.#random, input.length + 1);
     // Short ranges are as likely as long ones.
-    const length = this.#below(1 + this.#below(1 + (input.length - from)));
+    const length = drawnBelow(
+      this.#random,
+      1 + drawnBelow(this.#random, 1 + (input.length - from)),
+    );
     return [from, from + length];
-  }
-
-  #one<T>(all: readonly T[]): T {
-    return all[this.#below(all.length)] as T;
-  }
-
-  #below(bound: number): number {
-    return Math.floor(this.#random.next() * bound);
   }
 }
 

@@ -1,9 +1,8 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, expect, it, vi } from 'vitest';
 import { type NatsServer, startNatsServer } from '../../bench/support/nats-server.ts';
 import { natsLink } from '../../src/replicas/links/nats/nats-link.ts';
 import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
+import { freePort } from '../support/servers/free-port.ts';
 import { type SharedPicker, startPicker } from './pickers.ts';
 
 const clock = nodeClock();
@@ -17,18 +16,8 @@ const total = (picker: SharedPicker): number => picker.loads().reduce((sum, load
 const until = (check: () => void): Promise<void> =>
   vi.waitFor(check, { timeout: 40_000, interval: 10 });
 
-/** A server of a cluster names the ports of the others before they listen. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 async function startCluster(): Promise<readonly [NatsServer, NatsServer]> {
+  // A server of a cluster names the ports of the others before they listen.
   const [first, second] = [await freePort(), await freePort()];
   const start = async (own: number, other: number): Promise<NatsServer> => {
     const at = (port: number): string => `nats://127.0.0.1:${port}`;

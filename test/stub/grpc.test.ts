@@ -13,6 +13,7 @@ import { SERVING_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { startStubPool } from '../../stub-server/pool.ts';
+import { speakHttp2 } from '../support/http2-servers.ts';
 import { stubPoolForTests } from './stub-pool.ts';
 
 const definitions = loadSync('proto/vllm/grpc/engine/vllm_engine.proto', { keepCase: true });
@@ -196,11 +197,7 @@ requestHandler: {parsers: [{pluginRef: vllmgrpc-parser}]}
       envoy: 'envoy',
       endpoints: [new URL(stub.url('')).host],
       serve: { plan },
-      edit: (config) => {
-        const options = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
-        const cluster = ['static_resources', 'clusters', 0, 'typed_extension_protocol_options'];
-        config.setIn([...cluster, options, 'explicit_http_config'], { http2_protocol_options: {} });
-      },
+      edit: speakHttp2,
     });
     client = clientOf(stack.url);
   });

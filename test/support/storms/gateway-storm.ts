@@ -8,6 +8,7 @@ import { seededRandom } from '../../../src/runtime/seeded-random.ts';
 import type { Fault } from '../../../stub-server/faults/fault.ts';
 import type { StubPool } from '../../../stub-server/pool.ts';
 import { type DrillPicker, startGateway, startPicker, startServers } from '../../drills/support.ts';
+import { drawnBelow, drawnFrom } from '../drawn.ts';
 import { loadLeft } from './load-left.ts';
 import { StormClients, stormBody } from './storm-clients.ts';
 import { CONFIGS, writeConfig, writeEndpoints } from './storm-files.ts';
@@ -134,14 +135,6 @@ class Storm {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  #below(bound: number): number {
-    return Math.floor(this.#random.next() * bound);
-  }
-
-  #one<T>(all: readonly T[]): T {
-    return all[this.#below(all.length)] as T;
-  }
-
   #count(fault: string): void {
     this.#faults.set(fault, (this.#faults.get(fault) ?? 0) + 1);
   }
@@ -166,10 +159,10 @@ class Storm {
   }
 
   async #changeServer(): Promise<void> {
-    const address = this.#one(this.#servers.endpoints).address;
+    const address = drawnFrom(this.#random, this.#servers.endpoints).address;
     await endFaults(address);
-    if (this.#below(2) === 0) return;
-    const fault = this.#one(SERVER_FAULTS);
+    if (drawnBelow(this.#random, 2) === 0) return;
+    const fault = drawnFrom(this.#random, SERVER_FAULTS);
     this.#count(`server: ${fault.kind}`);
     const init = { method: 'POST', body: JSON.stringify(fault) };
     await fetch(`http://${address}/stub/faults`, init);
@@ -181,14 +174,14 @@ class Storm {
   }
 
   #changeConfig(): void {
-    const config = this.#one(CONFIGS);
+    const config = drawnFrom(this.#random, CONFIGS);
     this.#count(`operator: configuration ${CONFIGS.indexOf(config)}`);
     writeConfig(this.#folder, config);
   }
 
   async #killGateway(): Promise<void> {
     this.#count('gateway: is killed');
-    const at = this.#below(this.#gateways.length);
+    const at = drawnBelow(this.#random, this.#gateways.length);
     const killed = this.#gateways[at];
     if (killed !== undefined) process.kill(killed.pid, 'SIGKILL');
     await killed?.stop();

@@ -8,6 +8,7 @@ import {
 } from '../../../src/lab/simulate/simulated-server.ts';
 import type { MetricsSample } from '../../../src/library/create-picker.ts';
 import type { SequenceRequest, Submission } from '../../../stub-server/engine/sequence.ts';
+import { drawnBelow, drawnFrom } from '../drawn.ts';
 
 /** How a server speaks of itself. */
 export const MANNERS = ['truth', 'silent', 'full', 'empty', 'frozen', 'random'] as const;
@@ -99,7 +100,7 @@ export class LyingServer {
 
   #numbersInManner(truth: MetricsSample): Omit<MetricsSample, 'lora'> | undefined {
     const waitingQueueSize = Math.max(1, truth.waitingQueueSize);
-    const below = (bound: number): number => Math.floor(bound * this.#random.next());
+    const below = (bound: number): number => drawnBelow(this.#random, bound);
     switch (this.#mannerNow()) {
       case 'truth':
         return truth;
@@ -125,7 +126,7 @@ export class LyingServer {
     const now = this.#clock.now();
     if (now >= this.#changesAt) {
       this.#changesAt = now + MANNER_MS * this.#random.next();
-      this.#now = MANNERS[Math.floor(MANNERS.length * this.#random.next())] ?? 'truth';
+      this.#now = drawnFrom(this.#random, MANNERS);
     }
     return this.#now;
   }

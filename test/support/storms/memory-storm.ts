@@ -16,6 +16,7 @@ import { SimulatedClock } from '../../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../../src/runtime/seeded-random.ts';
 import { LORA_DEFAULTS } from '../../../stub-server/engine/lora-slots.ts';
 import { makeRequest } from '../../makers.ts';
+import { drawnBelow } from '../drawn.ts';
 import { DEFAULT_CONFIG } from '../made-capture.ts';
 import { LyingServer, type Manner } from './lying-server.ts';
 
@@ -149,7 +150,7 @@ class Storm {
   }
 
   #send(n: number): void {
-    const draw = (below: number): number => Math.floor(below * this.#random.next());
+    const draw = (below: number): number => drawnBelow(this.#random, below);
     const { adapters, tenants } = this.#options;
     const request = makeRequest({
       id: `r${n}`,
@@ -220,7 +221,7 @@ class Storm {
   /** Each server in turn has something every second or so, as long as requests come. */
   #faults(untilMs: number): void {
     for (let at = 0; at < untilMs; at += 1000 + 2000 * this.#random.next()) {
-      const n = Math.floor(this.#servers.length * this.#random.next());
+      const n = drawnBelow(this.#random, this.#servers.length);
       const forMs = 20_000 * this.#random.next();
       const server = this.#servers[n] as LyingServer;
       const kind = this.#random.next();

@@ -1,6 +1,7 @@
 import { RoutingError } from '../../../src/framework/error.ts';
 import type { Random } from '../../../src/framework/runtime.ts';
 import type { JournalSubscriber } from '../../../src/picker/events/journal.ts';
+import { drawnBelow } from '../drawn.ts';
 import { type FaultyPlugins, TEST_FACT } from '../plugins/faulty-plugins.ts';
 
 const BAD_NUMBERS = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -1, 1e300];
@@ -18,7 +19,7 @@ export class RandomFaults {
   }
 
   below(bound: number): number {
-    return Math.floor(this.#random.next() * bound);
+    return drawnBelow(this.#random, bound);
   }
 
   badNumber(): number {

@@ -5,6 +5,7 @@ import type { Millis, Random } from '../../../src/framework/runtime.ts';
 import { SimulatedNetwork } from '../../../src/replicas/links/simulated-network.ts';
 import { seededRandom } from '../../../src/runtime/seeded-random.ts';
 import { blocksOf, requestOf, type SharedPicker, startPicker } from '../../replicas/pickers.ts';
+import { drawnBelow } from '../drawn.ts';
 import { UnsteadyClock } from '../unsteady-clock.ts';
 import { loadLeft } from './load-left.ts';
 
@@ -120,9 +121,12 @@ class RunningStorm {
   }
 
   #send(n: number): void {
-    const { picker } = this.#replicas[this.#below(REPLICAS)] as SharedPicker;
+    const { picker } = this.#replicas[drawnBelow(this.#random, REPLICAS)] as SharedPicker;
     const id = `r${n}`;
-    const request = requestOf(id, blocksOf(1 + this.#below(300), 1000 * this.#below(5)));
+    const request = requestOf(
+      id,
+      blocksOf(1 + drawnBelow(this.#random, 300), 1000 * drawnBelow(this.#random, 5)),
+    );
     const sent: Sent = { id, answers: 0, isCancelled: false };
     this.#sent.push(sent);
     const placement: Placement = {
@@ -138,7 +142,7 @@ class RunningStorm {
     }
     this.#waited += 1;
     if (!this.#chance(0.1)) return;
-    this.#clock.setTimer(this.#below(3000), () => {
+    this.#clock.setTimer(drawnBelow(this.#random, 3000), () => {
       sent.isCancelled = true;
       picker.cancel(placement);
     });
@@ -150,11 +154,15 @@ class RunningStorm {
     this.#placed += 1;
     const fate = this.#random.next();
     const end = (): void => {
-      const usage = { promptTokens: 100, cachedTokens: 0, completionTokens: this.#below(200) };
-      routed.done(OUTCOMES[this.#below(OUTCOMES.length)] as Outcome, usage);
+      const usage = {
+        promptTokens: 100,
+        cachedTokens: 0,
+        completionTokens: drawnBelow(this.#random, 200),
+      };
+      routed.done(OUTCOMES[drawnBelow(this.#random, OUTCOMES.length)] as Outcome, usage);
     };
     if (fate < 0.05) return end();
-    if (fate < 0.1) routed.served(`10.0.0.${this.#below(ENDPOINTS)}:8000`);
+    if (fate < 0.1) routed.served(`10.0.0.${drawnBelow(this.#random, ENDPOINTS)}:8000`);
     this.#clock.setTimer((fate > 0.9 ? 6000 : 500) * this.#random.next(), () => {
       routed.firstToken();
       this.#clock.setTimer(2000 * this.#random.next(), end);
@@ -163,7 +171,7 @@ class RunningStorm {
 
   async #changeSomething(n: number): Promise<void> {
     if (this.#chance(0.2)) this.#sample();
-    if (this.#chance(0.02)) this.#cutOrReconnect(`p${this.#below(REPLICAS)}`);
+    if (this.#chance(0.02)) this.#cutOrReconnect(`p${drawnBelow(this.#random, REPLICAS)}`);
     if (this.#chance(0.002)) this.#clock.pass(20_000);
     if (this.#chance(0.01)) await this.#restart(n % REPLICAS);
     if (this.#chance(0.01)) this.#changePool();
@@ -190,8 +198,8 @@ class RunningStorm {
   }
 
   #changePool(): void {
-    const { picker } = this.#replicas[this.#below(REPLICAS)] as SharedPicker;
-    const address = `10.0.0.${this.#below(ENDPOINTS)}:8000`;
+    const { picker } = this.#replicas[drawnBelow(this.#random, REPLICAS)] as SharedPicker;
+    const address = `10.0.0.${drawnBelow(this.#random, ENDPOINTS)}:8000`;
     const id = address as EndpointId;
     if (picker.pool.get(id) !== undefined) picker.pool.remove(id);
     else picker.pool.upsert({ id, address, labels: new Map() });
@@ -216,9 +224,5 @@ class RunningStorm {
 
   #chance(probability: number): boolean {
     return this.#random.next() < probability;
-  }
-
-  #below(bound: number): number {
-    return Math.floor(this.#random.next() * bound);
   }
 }

@@ -7,6 +7,7 @@ import type { HttpGetOptions, HttpResponse, Random } from '../../../src/framewor
 import { EndpointPool } from '../../../src/picker/pool/endpoint-pool.ts';
 import { seededRandom } from '../../../src/runtime/seeded-random.ts';
 import { makeRouted } from '../../makers.ts';
+import { drawnBelow } from '../drawn.ts';
 import { vllmPage } from '../servers/fake-servers.ts';
 import { UnsteadyClock } from '../unsteady-clock.ts';
 
@@ -126,12 +127,13 @@ class RunningStorm {
     await new Promise<void>((resolve) => void this.#clock.setTimer(waits, resolve));
     open.count -= 1;
     if (fate < 0.1) throw new Error(`${host} did not answer`);
-    const page = fate < 0.25 ? 'nothing 1.0\n' : pageOf(this.#below(3));
+    const page = fate < 0.25 ? 'nothing 1.0\n' : pageOf(drawnBelow(this.#random, 3));
     return { status: fate >= 0.25 && fate < 0.3 ? 503 : 200, body: Buffer.from(page) };
   }
 
   #changeSomething(): void {
-    if (this.#chance(0.3)) this.#add(this.#below(SERVERS), { app: String(this.#below(3)) });
+    if (this.#chance(0.3))
+      this.#add(drawnBelow(this.#random, SERVERS), { app: String(drawnBelow(this.#random, 3)) });
     if (this.#chance(0.1)) this.#pool.remove(this.#anyId());
     if (this.#chance(0.3)) this.#begin();
     const ended = this.#chance(0.3) ? this.#busy.shift() : undefined;
@@ -174,16 +176,12 @@ class RunningStorm {
   }
 
   #anyId(): EndpointId {
-    const ids = idsOf(this.#below(SERVERS));
-    return ids[this.#below(ids.length)] as EndpointId;
+    const ids = idsOf(drawnBelow(this.#random, SERVERS));
+    return ids[drawnBelow(this.#random, ids.length)] as EndpointId;
   }
 
   #chance(probability: number): boolean {
     return this.#random.next() < probability;
-  }
-
-  #below(bound: number): number {
-    return Math.floor(this.#random.next() * bound);
   }
 }
 

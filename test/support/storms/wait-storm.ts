@@ -9,6 +9,7 @@ import { EndpointPicker } from '../../../src/picker/endpoint-picker.ts';
 import { ControlledRouter } from '../../../src/picker/flow-control/controlled-router.ts';
 import type { PickerPlan } from '../../../src/picker/plan/picker-plan.ts';
 import { seededRandom } from '../../../src/runtime/seeded-random.ts';
+import { drawnBelow } from '../drawn.ts';
 import { UnsteadyClock } from '../unsteady-clock.ts';
 import { StormStream } from './storm-stream.ts';
 import { threadsByClock } from './threads-by-clock.ts';
@@ -138,7 +139,7 @@ class RunningStorm {
   /** Those that wait may wait for as long as the new configuration says, from when they came. */
   #reload(): void {
     const all = [...this.#plans];
-    const [bounds, plan] = all[Math.floor(this.#random.next() * all.length)] ?? [];
+    const [bounds, plan] = all[drawnBelow(this.#random, all.length)] ?? [];
     if (bounds === undefined || plan === undefined || bounds === this.#bounds) return;
     this.#bounds = bounds;
     this.#clock.turn(() => {
@@ -152,7 +153,7 @@ class RunningStorm {
   }
 
   #send(n: number, options: SessionOptions): void {
-    const draw = (below: number): number => Math.floor(this.#random.next() * below);
+    const draw = (below: number): number => drawnBelow(this.#random, below);
     const priority = PRIORITIES[draw(PRIORITIES.length)] as number;
     const ownMs = this.#random.next() < 0.3 ? 1 + draw(6000) : undefined;
     const stream = new StormStream(`r${n}`, options, {

@@ -1,3 +1,5 @@
+import { joinedPieces } from '../../../framework/values/joined-pieces.ts';
+
 /** As much as a connection keeps by itself before it asks its sender to wait. */
 export const SLICE_BYTES: number = 64 * 1024;
 
@@ -12,7 +14,7 @@ export function* slicesOf(pieces: readonly Buffer[]): Generator<Buffer, undefine
     for (let at = 0; at < piece.length; at += SLICE_BYTES) {
       const part = piece.subarray(at, at + SLICE_BYTES);
       if (bytes > 0 && bytes + part.length > SLICE_BYTES) {
-        yield oneOf(parts);
+        yield joinedPieces(parts);
         parts = [];
         bytes = 0;
       }
@@ -20,10 +22,5 @@ export function* slicesOf(pieces: readonly Buffer[]): Generator<Buffer, undefine
       bytes += part.length;
     }
   }
-  if (bytes > 0) yield oneOf(parts);
-}
-
-function oneOf(parts: readonly Buffer[]): Buffer {
-  const [first] = parts;
-  return first !== undefined && parts.length === 1 ? first : Buffer.concat(parts);
+  if (bytes > 0) yield joinedPieces(parts);
 }
