@@ -13,7 +13,7 @@ describe('active-request-scorer', () => {
     expect(scoresOf({}, [0, 1, 4])).toEqual([1, 0.75, 0]);
   });
 
-  it('likes idle endpoints alike up to the threshold', () => {
+  it('gives endpoints up to the threshold the score of idle ones', () => {
     expect(scoresOf({ idleThreshold: 2 }, [0, 2, 3, 4])).toEqual([1, 1, 0.25, 0]);
   });
 

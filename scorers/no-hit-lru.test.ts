@@ -22,7 +22,7 @@ describe('no-hit-lru-scorer', () => {
     expect(scorer.score(pool, makeContext())).toEqual([0.5, 1, 0]);
   });
 
-  it('has no say over a prompt that is cached anywhere', () => {
+  it('gives all endpoints one score for a prompt that is cached anywhere', () => {
     const scorer = create();
     scorer.onRouted?.(makeRouted(second));
     const context = makeContext({ matchedBlocks: [0, 0, 3] });
@@ -35,7 +35,7 @@ describe('no-hit-lru-scorer', () => {
     expect(scorer.score(pool, makeContext())).toEqual([1, 1, 1]);
   });
 
-  it('likes an only candidate', () => {
+  it('gives an endpoint without others the best score', () => {
     const scorer = create();
     scorer.onRouted?.(makeRouted(first));
     expect(scorer.score([first], makeContext())).toEqual([1]);

@@ -10,7 +10,7 @@ describe('queue-scorer', () => {
     expect(scorer.score(pool, makeContext())).toEqual([1, 0, 0.75]);
   });
 
-  it('likes all endpoints alike when their queues are equal', () => {
+  it('gives all endpoints one score where their queues are equal', () => {
     const pool = makePool([{ waiting: 5 }, { waiting: 5 }]);
     expect(scorer.score(pool, makeContext())).toEqual([1, 1]);
   });

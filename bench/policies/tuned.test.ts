@@ -70,7 +70,7 @@ describe('tune', () => {
 });
 
 describe('judge', () => {
-  it('[Q170] compares ours, the same at once, and the recorded rivals on the same draws', async () => {
+  it('[Q170] compares ours, the same at once, and the recorded figures of other policies on the same draws', async () => {
     const row = readTuned().get('mixed-speeds') ?? expect.fail('no row');
     const jobs: PolicyJob[] = [];
     const found = await judge(named('mixed-speeds'), row, {

@@ -26,7 +26,7 @@ describe('[O272] [D426] a file of another purpose', () => {
 });
 
 describe('a configuration that cannot be run', () => {
-  it('lists every fault at once, each with its path and the likeliest meaning', () => {
+  it('lists every fault at once, each with its path and what was probably meant', () => {
     expect(
       issuesOf(`
 plugins:

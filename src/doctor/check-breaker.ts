@@ -40,7 +40,7 @@ export function checkBreaker(
     severity: 'warning',
     id: 'retry-limit',
     where,
-    what: `max_retries of its circuit breaker is ${retries}${byDefault(usual?.max_retries)}: where a host dies with many requests, only so many are repeated at once, and the others fail with 503.`,
+    what: `max_retries of its circuit breaker is ${retries}${byDefault(usual?.max_retries)}: where a host fails with many requests, only so many are repeated at once, and the others fail with 503.`,
     lines: BREAKER_LINES,
   });
 }

@@ -14,7 +14,7 @@ const SEED = 5;
 /** Lets what promises have to do be done. */
 const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-it(`[Q117] requests wait for the first endpoint, and then go to all without a herd, seed ${SEED}`, async () => {
+it(`[Q117] requests wait for the first endpoint, and then go to all in equal parts, seed ${SEED}`, async () => {
   const clock = new SimulatedClock();
   const random = seededRandom(SEED);
   const picker = createPicker({ seed: SEED, clock, config: FROM_ZERO });

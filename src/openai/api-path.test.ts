@@ -38,7 +38,7 @@ it('[V55] a path is decoded once, and what is no API stays none', () => {
   expect(readingOf('/v1/generate')?.shape).toBeUndefined();
 });
 
-it('[V55] any way to encode or detour a path leads to the same API', () => {
+it('[V55] a path leads to the same API however it is encoded, and with `..` in it', () => {
   const encoded = fc
     .tuple(fc.constantFrom(...CHAT.split('')), fc.nat(2))
     .map(([character, way]) => {

@@ -5,7 +5,7 @@ const UNUSUAL = /[%;#\\A-Z\s]|\/\/|\/\.|\/$/;
  * A path as servers match it, without its query: percent-encoding undone once, in lower case, and
  * without what some servers pass over: empty and `.` segments, `..`, parameters behind a semicolon,
  * a fragment, a NUL with what follows (strings of C end there), and slashes or white space at the
- * end (Python's `$` matches before a line feed). Where servers differ, the most forgiving one
+ * end (Python's `$` matches before a line feed). Where servers differ, the one that accepts most
  * counts: an API that is not recognized would pass unread.
  */
 export function apiPath(path: string): string {

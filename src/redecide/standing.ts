@@ -36,7 +36,7 @@ export function scoreIn({ id }: Endpoint, decision: Decision): number | undefine
   return choiceOf(decision).candidates.find(({ endpoint }) => endpoint.id === id)?.score;
 }
 
-/** The endpoints that no other outscores: a picker that breaks ties at random may name any. */
+/** The endpoints with the best score: a picker that breaks ties at random may name any. */
 export function bestOf(decision: Decision): readonly Endpoint['id'][] {
   const { candidates } = choiceOf(decision);
   const most = Math.max(...candidates.map(({ score }) => score));

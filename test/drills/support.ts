@@ -240,7 +240,7 @@ function usageOf(text: string): Sent['usage'] {
 export const failed = (sent: readonly Sent[]): readonly Sent[] =>
   sent.filter(({ error }) => error !== undefined);
 
-/** The commonest errors with their numbers, for a reader. */
+/** The most frequent errors with their numbers, for a reader. */
 export function errorsOf(sent: readonly Sent[]): string {
   const counts = new Map<string, number>();
   for (const { error = '' } of failed(sent)) counts.set(error, (counts.get(error) ?? 0) + 1);

@@ -17,7 +17,7 @@ import { PROGRAM } from '../support/programs/program.ts';
 const drawBytes = byteSource(23);
 
 /**
- * The program as the reference's chart starts it, behind an Envoy wired as in that chart: TLS of a
+ * The program as the reference's chart starts it, behind an Envoy configured as in that chart: TLS of a
  * self-signed certificate, full duplex, 32 KB of buffers.
  */
 

@@ -82,7 +82,7 @@ describe('versions and cipher suites', () => {
   });
 });
 
-describe('TLS by surprise', () => {
+describe('TLS where none is expected, or none comes', () => {
   it('[V28] says in one line what to change where a client does not use TLS', async () => {
     const { port, lines, metric } = await start({});
     for (let i = 0; i < 20; i++) {

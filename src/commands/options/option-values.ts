@@ -36,7 +36,7 @@ export const atLeastOne: NumberParser = parserOf(
   'whole number of 1 or more',
 );
 
-/** For counts that are made at once, so that a slip of the finger does not fill the memory. */
+/** For counts that are made at once, so that a typing error does not fill the memory. */
 export function from1To(most: number): NumberParser {
   return parserOf(
     (n) => Number.isSafeInteger(n) && n >= 1 && n <= most,

@@ -4,7 +4,7 @@ import { messageOf } from '../../framework/error.ts';
 import { Reloads } from '../../journal/metrics/process/reloads.ts';
 import { readAuthorities } from '../../serve/tls/read-certificate.ts';
 
-/** The authorities that vouch for other servers. */
+/** The authorities that sign the certificates of other servers. */
 export interface UpstreamAuthorities extends Following {
   /** PEM of their certificates, as it is at the moment. */
   readonly current: () => string;

@@ -58,7 +58,7 @@ describe('eviction', () => {
     expect(idsOf(bench.control.evict(NOW))).toEqual(['r0']);
   });
 
-  test('[Q307] what one eviction frees is reckoned from the requests in flight, without those that have ended', () => {
+  test('[Q307] what one eviction frees is computed from the requests in flight, without those that have ended', () => {
     const { bench, running } = fullPool([-1, -1, -1, -1]);
     for (const one of running.slice(0, 2)) bench.end(one);
     // Each of the two that are left stands for half of what the detector sees.
@@ -90,7 +90,7 @@ describe('eviction', () => {
     expect([pendingAt(NOW + 9999), pendingAt(NOW + 10_000)]).toEqual([0.5, 0]);
   });
 
-  test('[Q59] the next step waits until the victims have ended and the detector can show it', () => {
+  test('[Q59] the next step waits until the evicted requests have ended and the detector can show it', () => {
     const { bench, running } = fullPool([-1, -1, -1]);
     for (let n = 0; n < 3; n++) bench.wait({ priority: 0 });
     expect(idsOf(bench.control.evict(NOW))).toEqual(['r2']);
@@ -102,7 +102,7 @@ describe('eviction', () => {
     expect(idsOf(bench.control.evict(NOW + 5010))).toEqual(['r1']);
   });
 
-  test('[Q59] a victim whose end is not seen for ten seconds does not stop eviction', () => {
+  test('[Q59] an evicted request whose end is not seen for ten seconds does not stop eviction', () => {
     const { bench } = fullPool([-1, -1]);
     bench.wait({ priority: 0 });
     expect(bench.control.evict(NOW)).toHaveLength(1);

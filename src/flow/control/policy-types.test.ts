@@ -28,7 +28,7 @@ it('[Q308] halves service after the seconds that are configured, and forgets pro
   expect([...programs.all()].map(({ id }) => id)).toEqual(['b', 'c']);
 });
 
-it('[Q308] lets service fade by the factor for a second, where there is no half-life', () => {
+it('[Q308] multiplies service by the factor for a second, where there is no half-life', () => {
   const programs = programsOf({ lasHalfLifeSeconds: 0, lasDecayFactor: 0.5 });
   ended(programs, 'a', 0);
   expect(programs.serviceAt(programs.of('a', 0), 2000)).toBeCloseTo(20);

@@ -29,7 +29,7 @@ interface Revoked {
 
 /**
  * Decides how many requests in flight make room, one step after the other: no second step before
- * the victims of the first have ended and the measured saturation can show it.
+ * the requests that the first has evicted have ended and the measured saturation can show it.
  */
 export class Reclamation {
   readonly counts: ReclamationCounts;

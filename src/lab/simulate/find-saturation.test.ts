@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findSaturation, type Probe, type Saturation } from './find-saturation.ts';
 
-/** A pool that bears loads up to `limit`. */
+/** A pool that answers in time up to a load of `limit`. */
 function search(
   limit: number,
   bounds = { from: 1, min: 1 / 16, max: 64 },

@@ -157,7 +157,7 @@ describe('the text of an answer', () => {
     if (field === 'input') expect(learned(open(ASKED), thought + streamed)).toBeUndefined();
   });
 
-  it('[P35] teaches nothing of a model that thinks aloud: templates drop its thoughts', () => {
+  it('[P35] teaches nothing of an answer that shows thoughts: templates leave them out', () => {
     for (const name of ['reasoning_content', 'reasoning']) {
       const first = { role: 'assistant', [name]: 'Let me think.' };
       expect(learned(bodyOf(ASKED), events([LONG], first))).toBeUndefined();

@@ -115,7 +115,7 @@ describe('restoring the model’s name', () => {
     );
   });
 
-  it('is not led astray by an event that ends in the middle of its JSON', () => {
+  it('restores the name behind an event that ends in the middle of its JSON', () => {
     const broken = 'data: {"model":"served-7b","choices":[{"text":"a\n\n';
     const stream = broken + delta('served-7b', 'b');
     const restored = restore(stream, { eventStream: true });

@@ -11,7 +11,7 @@ const KEPT = 0.95;
 /** One late answer counts at most as if twice of what was reported had waited there. */
 const SHARE_MAX = 2;
 
-/** Sums over requests of an endpoint, which fade: a regression of delays on what was reported. */
+/** Sums over requests of an endpoint, which count less as they age: a regression of delays on what was reported. */
 interface Claims {
   squares: number;
   products: number;

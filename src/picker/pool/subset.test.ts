@@ -16,7 +16,7 @@ describe('subsetOf', () => {
     expect(allowed([])).toEqual([]);
   });
 
-  it('honours the port where one is given and takes every port of a bare host', () => {
+  it('allows the port that is given, and every port of a host without one', () => {
     expect(allowed(['10.0.0.1:8001'])).toEqual(['10.0.0.1:8001']);
     expect(allowed(['10.0.0.1'])).toEqual(['10.0.0.1:8000', '10.0.0.1:8001']);
     expect(allowed(['10.0.0.1:9999'])).toEqual([]);

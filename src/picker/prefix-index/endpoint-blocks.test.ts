@@ -167,7 +167,7 @@ describe('EndpointBlocks', () => {
     }
   });
 
-  it('forgets tails before heads', () => {
+  it('forgets the ends of prompts before their beginnings', () => {
     const blocks = held(4);
     blocks.touch(chain([1, 2, 3, 4]));
     blocks.touch(chain([9, 8]));

@@ -90,7 +90,7 @@ describe('prefix-cache-affinity-filter', () => {
     );
   });
 
-  it('refuses what could not be reckoned', () => {
+  it('refuses what could not be computed', () => {
     const { config } = prefixCacheAffinityFilter;
     const parsing = (given: object) => () => config.parse(given);
     expect(parsing({ maxInFlightRequestsDelta: 1, maxTTFTPenaltyMs: 0 })).toThrow('above 0');

@@ -27,7 +27,7 @@ it('[G231] sends a pick at once, four in a row, and then one in 10 ms', () => {
   expect(pace.add(prompt(100, 1), 1200)).toBe(0);
 });
 
-it('[G231] sends batches seldomer that have several picks for each endpoint, at most one in 50 ms', () => {
+it('[G231] sends batches less often that have several picks for each endpoint, at most one in 50 ms', () => {
   const sentWith = (picks: number): number => {
     const pace = paceOf(8);
     let sent = 0;
@@ -42,7 +42,7 @@ it('[G231] sends batches seldomer that have several picks for each endpoint, at 
   expect([1, 8, 16, 24, 400].map(sentWith)).toEqual([104, 104, 53, 36, 22]);
 });
 
-it('[O230] hurries for what one endpoint has to compute, and not for as much at many', () => {
+it('[O230] sends sooner what one endpoint has to compute, and not as much at many', () => {
   const pace = paced();
   for (let slot = 0; slot < 90; slot++) expect(pace.add(prompt(1000, slot), 101)).toBe(9);
   expect(pace.add(prompt(9000, 200, 8000), 101)).toBe(9);
@@ -51,7 +51,7 @@ it('[O230] hurries for what one endpoint has to compute, and not for as much at 
   expect(pace.add(prompt(1000, 7), 106)).toBe(14);
 });
 
-it('[G231] does not hurry for long prompts that are spread over all endpoints', () => {
+it('[G231] sends no sooner for long prompts that are spread over all endpoints', () => {
   const [few, many] = [paced(4), paced(4)];
   for (const slot of [0, 1, 2]) many.add(prompt(4000, slot), 101);
   expect(many.add(prompt(4000, 3), 101)).toBe(9);

@@ -17,7 +17,7 @@ const WAITING_BYTES_MAX = 1024 * 1024;
 
 const AGAIN_MS: Millis = 100;
 
-/** The levels of the log, the most talkative first. */
+/** The levels of the log, the one that has most lines first. */
 export const LOG_LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error', 'silent'];
 
 /** A log whose lowest level can be changed while it is written. */

@@ -222,7 +222,7 @@ describe('createNodeNetwork', () => {
   it('begins a new connection when one does not come about in time', async () => {
     const open = new Set<Socket>();
     let connections = 0;
-    // It takes the connection and never shakes hands.
+    // It takes the connection and never answers the TLS handshake.
     const server = createTcpServer((socket) => {
       connections += 1;
       open.add(socket);

@@ -16,7 +16,7 @@ const SENTENCES: Readonly<Record<ClientFaultKind, string>> = {
     'a client has no certificate, and --client-ca-file demands one: give the proxy’s ' +
     'transport_socket a client certificate',
   'untrusted-certificate':
-    'a client has a certificate that no authority in --client-ca-file vouches for, or that is ' +
+    'a client has a certificate that no authority in --client-ca-file has signed, or that is ' +
     'not valid now',
   'certificate-refused':
     'a client does not accept the picker’s certificate, because of its authority, a name in it, ' +

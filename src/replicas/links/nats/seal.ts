@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 
-/** A guess is hopeless at this length. */
+/** A secret of this length cannot be guessed. */
 const TAG_BYTES = 16;
 const SECRET_WORDS = 4;
 

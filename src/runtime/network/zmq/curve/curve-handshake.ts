@@ -137,7 +137,7 @@ export class CurveServer implements CurveHandshake {
     const vouchNonce = named('VOUCH---', text.subarray(32, 48));
     const vouched = open(vouchKey, vouchNonce, text.subarray(48, 48 + 80));
     if (!timingSafeEqual(vouched, Buffer.concat([clientKey, this.#own.publicKey]))) {
-      throw new Error('its INITIATE vouches for other keys');
+      throw new Error('its INITIATE is sealed for other keys');
     }
     const own = this.#nonces.next();
     const box = seal(key, named('CurveZMQREADY---', own), this.#metadata);
