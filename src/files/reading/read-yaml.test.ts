@@ -33,6 +33,26 @@ it('[V295] takes an error of the first document only, and a second document for 
   expect(() => readYaml('a: [1\n', 'a')).toThrow(/line \d/);
 });
 
+describe('[V619] a map', () => {
+  const keys = (count: number): string =>
+    Array.from({ length: count }, (_, at) => `k${at}: 1\n`).join('');
+
+  it('may have so many keys that each cannot be compared with each other', () => {
+    expect(Object.keys(readYaml(keys(20_000), 'a') as object)).toHaveLength(20_000);
+  });
+
+  it.each([
+    ['a: 1\nb: {c: 1, d: {}, c: 2}\n', 'line 2, column 18: Map keys must be unique'],
+    [`a: 1\n${keys(300)}a: 2\n`, 'line 302, column 1: Map keys must be unique'],
+    [
+      `${keys(300)}${keys(300)}`,
+      'line 301, column 1: Map keys must be unique (and at least 100 more errors behind it)',
+    ],
+  ])('may not have a key twice', (text, message) => {
+    expect(() => readYaml(text, 'a')).toThrow(message);
+  });
+});
+
 describe('[D563] a small text', () => {
   it.each([
     ['lists', 5000, '['],
