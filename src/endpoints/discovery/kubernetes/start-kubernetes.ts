@@ -1,4 +1,4 @@
-import type { Clock, Millis, Random } from '../../../framework/runtime.ts';
+import type { Clock, Random } from '../../../framework/runtime.ts';
 import type { EndpointPool, EndpointSink } from '../../../picker/pool/endpoint-pool.ts';
 import type { Log } from '../../../runtime/log/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
@@ -92,19 +92,19 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
   });
   options.endpoints.filledBy(follower);
   const ends = [logEmptiness(options), held];
-  return running({ follower, followed, waitedMs: () => server.pace.waitedMs, ends });
+  return running({ follower, followed, pace: server.pace, ends });
 }
 
 interface Running {
   readonly follower: PoolFollower;
   readonly followed: RuleFollower | undefined;
-  readonly waitedMs: () => Millis;
+  readonly pace: Pace;
   /** What is stopped before the followers. */
   readonly ends: readonly { stop(): void }[];
 }
 
 /** What is known of a pool and its rules while they are followed. */
-function running({ follower, followed, waitedMs, ends }: Running): KubernetesDiscovery {
+function running({ follower, followed, pace, ends }: Running): KubernetesDiscovery {
   return {
     get synced() {
       return follower.synced;
@@ -119,7 +119,7 @@ function running({ follower, followed, waitedMs, ends }: Running): KubernetesDis
       return [...follower.troubles, ...(followed?.troubles ?? [])];
     },
     get readingWaitedMs() {
-      return waitedMs();
+      return pace.waitedMs;
     },
     get groups() {
       return follower.groups;
@@ -129,6 +129,7 @@ function running({ follower, followed, waitedMs, ends }: Running): KubernetesDis
       for (const each of ends) each.stop();
       follower.stop();
       followed?.stop();
+      pace.stop();
     },
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { CountedClock } from '../../../../../test/support/counted-clock.ts';
 import { SimulatedClock } from '../../../../runtime/clock/simulated-clock.ts';
 import { Pace } from './pace.ts';
 
@@ -84,6 +85,26 @@ describe('the pace at which answers of an API server are read', () => {
     await clock.run(60_000);
     expect(pace.waitedMs).toBeGreaterThan(2500);
     expect(late).toEqual([]);
+  });
+
+  it('[V620] leaves no timer and nobody who waits once it has stopped', async () => {
+    const clock = new CountedClock(new SimulatedClock());
+    let workedMs = 0;
+    const counted = Object.assign(clock, { cpuTime: () => workedMs });
+    const pace = new Pace({ clock: counted, share: () => 0.1, onLate: () => undefined });
+    const turns = [1, 2, 3].map((turn) =>
+      pace.run(() => {
+        workedMs += 5000;
+        return turn;
+      }),
+    );
+    await turns[0];
+    await Promise.resolve();
+    expect(clock.openTimers).toBe(1);
+    pace.stop();
+    expect(clock.openTimers).toBe(0);
+    expect(await Promise.all(turns)).toEqual([1, 2, 3]);
+    expect(clock.openTimers).toBe(0);
   });
 
   it('lets callers that wait take turns, also where work fails', async () => {

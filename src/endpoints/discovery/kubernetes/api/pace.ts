@@ -1,4 +1,4 @@
-import type { Clock, Millis } from '../../../../framework/runtime.ts';
+import type { Clock, Millis, Timer } from '../../../../framework/runtime.ts';
 
 /** What may be used at once after a pause: a list of a thousand pods. */
 const BURST_MS: Millis = 100;
@@ -30,6 +30,10 @@ export class Pace {
   #waitedMs: Millis = 0;
   #lateSince: Millis | undefined;
   #late = false;
+  #isStopped = false;
+  /** While work waits. */
+  #timer: Timer | undefined;
+  #goOn: (() => void) | undefined;
 
   constructor(options: PaceOptions) {
     this.#options = options;
@@ -46,6 +50,13 @@ export class Pace {
     return this.#options.clock.now();
   }
 
+  /** Nothing waits any more: those who read see from their signals that they have ended. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    this.#goOn?.();
+  }
+
   /** Does the work when its turn has come: in the order of the calls. */
   run<T>(work: () => T): Promise<T> {
     const done = this.#turn.then(() => this.#take(work));
@@ -55,7 +66,7 @@ export class Pace {
 
   async #take<T>(work: () => T): Promise<T> {
     this.#fill();
-    if (this.#leftMs <= 0) await this.#wait();
+    if (this.#leftMs <= 0 && !this.#isStopped) await this.#wait();
     const began = this.#worked();
     const before = this.#options.clock.cpuTime === undefined ? 0 : began - this.#endedAtWorked;
     try {
@@ -73,7 +84,11 @@ export class Pace {
     this.#lateSince ??= from;
     while (this.#leftMs <= 0) {
       const waitMs = Math.max(1, -this.#leftMs / share());
-      await new Promise<void>((resolve) => void clock.setTimer(waitMs, resolve));
+      await new Promise<void>((resolve) => {
+        this.#goOn = resolve;
+        this.#timer = clock.setTimer(waitMs, resolve);
+      });
+      if (this.#isStopped) return;
       this.#fill();
     }
     this.#waitedMs += this.#at - from;
