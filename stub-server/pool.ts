@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { Server as HttpServer } from 'node:http';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import type { Clock, Random } from '../src/framework/runtime.ts';
 import { preciseClock } from '../src/runtime/clock/precise-clock.ts';
-import { ListenError } from '../src/runtime/network/server/listen.ts';
+import { listen } from '../src/runtime/network/server/listen.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { balanceRanks } from './balance-ranks.ts';
 import { createControlServer } from './control-server.ts';
@@ -101,7 +101,7 @@ async function startControl(
 ): Promise<string | undefined> {
   if (port === undefined) return undefined;
   const server = createControlServer(ranks.flat());
-  const address = await listen(server, host, port);
+  const address = `${host}:${await listen(server, host, port)}`;
   listening.push(closing(server, server));
   return address;
 }
@@ -165,7 +165,7 @@ async function serveAt(
   const findReplica = (address: string): StubReplica | undefined => byAddress.get(address);
   const server = createStubServer(replica, findReplica);
   const front = withGrpc(server, { replica, findReplica, tls });
-  const address = await listen(front, host, port);
+  const address = `${host}:${await listen(front, host, port)}`;
   for (const rank of ranksAtAddress(replica)) rank.address = address;
   listening.push(closing(front, server));
   byAddress.set(address, replica);
@@ -188,14 +188,6 @@ function scaledClock(clock: Clock, ratio: number): Clock {
     wallTime: () => wallStartedAt + (clock.now() - startedAt) * ratio,
     setTimer: (delay, callback) => clock.setTimer(delay / ratio, callback),
   };
-}
-
-/** Returns `host:port`, with the port taken if `port` is 0. */
-function listen(server: Server, host: string, port: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(new ListenError(`${host}:${port}`, error)));
-    server.listen(port, host, () => resolve(`${host}:${(server.address() as AddressInfo).port}`));
-  });
 }
 
 interface Listening {

@@ -1,12 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import { buildConnector } from 'undici';
-import type { Clock, Millis } from '../framework/runtime.ts';
+import type { Clock } from '../framework/runtime.ts';
 import { measureBusyShare } from '../runtime/clock/busy-share.ts';
 import { LineLimit } from '../runtime/log/limited-log.ts';
 import { connectWithin } from '../runtime/network/client/connect-within.ts';
 import { PacedAgent } from '../runtime/network/client/paced-agent.ts';
 import { AnswerDelay } from '../runtime/network/server/answer-delay.ts';
-import { type FrontExchange, HttpFront } from '../runtime/network/server/http-front.ts';
+import {
+  type FrontDrain,
+  type FrontExchange,
+  HttpFront,
+} from '../runtime/network/server/http-front.ts';
 import { CutAnswers } from './cut-answers.ts';
 import { createExtProcClient } from './ext-proc-client.ts';
 import { GATEWAY_BOUNDS, type GatewayBounds, KEPT_BYTES_MAX } from './gateway-bounds.ts';
@@ -35,7 +39,7 @@ export interface Gateway {
    * Serves on for a time, and has clients close their connections; then accepts no more, and lets
    * open requests go on for at most the other time.
    */
-  drain(times: { readonly drainNoticeMs: Millis; readonly drainTimeoutMs: Millis }): Promise<void>;
+  drain(times: FrontDrain): Promise<void>;
   /** Closes all connections, including those of running requests. */
   stop(): Promise<void>;
 }

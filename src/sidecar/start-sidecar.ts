@@ -1,7 +1,10 @@
 import type { Registry } from 'prom-client';
-import type { Millis } from '../framework/runtime.ts';
 import { hostOf, portOf } from '../framework/values/server-address.ts';
-import { type FrontExchange, HttpFront } from '../runtime/network/server/http-front.ts';
+import {
+  type FrontDrain,
+  type FrontExchange,
+  HttpFront,
+} from '../runtime/network/server/http-front.ts';
 import { reservedFor } from './body/client-body.ts';
 import { respondError } from './body/refusal.ts';
 import { chooseContract, peerPortsOf } from './choose-contract.ts';
@@ -25,7 +28,7 @@ export interface Sidecar {
   /** Ends connections of clients without a request where no further file can be opened. */
   makeRoom(): void;
   /** Refuses health checks at once, ends when its requests have ended, at the latest in time. */
-  drain(times: { readonly drainNoticeMs: Millis; readonly drainTimeoutMs: Millis }): Promise<void>;
+  drain(times: FrontDrain): Promise<void>;
   /** Closes all connections, including those of running requests. */
   stop(): Promise<void>;
 }

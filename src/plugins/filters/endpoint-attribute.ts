@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 import { numericAttribute } from '../parameters/numeric-attribute.ts';
+import { onMissing } from '../parameters/on-missing.ts';
 import { otherProducer } from '../parameters/producer-name.ts';
 
 const COMPARISONS: Readonly<Record<string, (value: number, bound: number) => boolean>> = {
@@ -91,10 +92,7 @@ export const endpointAttributeFilter: FilterDefinition = defineFilter({
       attribute: z.string().min(1),
       /** The plugin that writes the attribute: accepted for compatibility, without effect. */
       producer: otherProducer,
-      onMissing: z
-        .enum(['Pass', 'Fail', ''])
-        .default('Pass')
-        .transform((given) => given || 'Pass'),
+      onMissing,
       fallbackOnEmpty: z.boolean().default(false),
       algorithm: algorithmSchema,
     }),

@@ -3,6 +3,7 @@ import { SERVED_MODELS } from '../../framework/cycle-facts.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { MODELS } from '../../framework/endpoint-attributes.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
+import { type OnMissing, onMissing } from '../parameters/on-missing.ts';
 
 export const SERVED_MODEL_FILTER = 'served-model-filter';
 
@@ -17,16 +18,13 @@ export const SERVED_MODEL_OUTCOMES = [
 export type ServedModelOutcome = (typeof SERVED_MODEL_OUTCOMES)[number];
 
 export interface ServedModelConfig {
-  readonly onMissing: 'Pass' | 'Fail';
+  readonly onMissing: OnMissing;
   readonly fallbackOnEmpty: boolean;
 }
 
 const config: z.ZodType<ServedModelConfig> = z.lazy(() =>
   z.strictObject({
-    onMissing: z
-      .enum(['Pass', 'Fail', ''])
-      .default('Pass')
-      .transform((given) => given || 'Pass'),
+    onMissing,
     /** All endpoints stay where none would. */
     fallbackOnEmpty: z.boolean().default(false),
   }),

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { ConfigError, invariant, RoutingError } from '../../framework/error.ts';
+import { ConfigError, RoutingError } from '../../framework/error.ts';
 import { defineProfileHandler, type ProfileHandlerDefinition } from '../../framework/plugin.ts';
-
-const NO_HEADERS: ReadonlyMap<string, string> = new Map();
+import { decisionOfOne } from './decision-of-one.ts';
 
 /** A text without the spaces around it; without one, or with an empty one, the default. */
-const textOr = (byDefault: string): z.ZodType<string> =>
+const trimmedTextOr = (byDefault: string): z.ZodType<string> =>
   z
     .string()
     .default(byDefault)
@@ -20,8 +19,8 @@ export const headerProfile: ProfileHandlerDefinition = defineProfileHandler({
   type: 'header-profile-handler',
   config: z.lazy(() =>
     z.strictObject({
-      headerName: textOr('epp-profile').transform((name) => name.toLowerCase()),
-      defaultProfile: textOr('decode'),
+      headerName: trimmedTextOr('epp-profile').transform((name) => name.toLowerCase()),
+      defaultProfile: trimmedTextOr('decode'),
     }),
   ),
   headers: ({ headerName }) => [{ name: headerName, as: 'name' }],
@@ -45,11 +44,7 @@ export const headerProfile: ProfileHandlerDefinition = defineProfileHandler({
             : `header ${headerName} names the profile ${name}, which is none of ${known}`;
         throw new RoutingError('unknown-profile', why);
       },
-      conclude(done) {
-        const [primary] = done;
-        invariant(primary !== undefined, 'concluded before the profile ran');
-        return { primary, headers: NO_HEADERS, profiles: done };
-      },
+      conclude: decisionOfOne,
     };
   },
 });

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { ConfigError, invariant } from '../../framework/error.ts';
+import { ConfigError } from '../../framework/error.ts';
 import { defineProfileHandler, type ProfileHandlerDefinition } from '../../framework/plugin.ts';
-
-const NO_HEADERS: ReadonlyMap<string, string> = new Map();
+import { decisionOfOne } from './decision-of-one.ts';
 
 /** Runs the only profile there is. */
 export const singleProfileHandler: ProfileHandlerDefinition = defineProfileHandler({
@@ -20,11 +19,7 @@ export const singleProfileHandler: ProfileHandlerDefinition = defineProfileHandl
     }
     return {
       next: (done) => (done.length === 0 ? profile : undefined),
-      conclude(done) {
-        const [primary] = done;
-        invariant(primary !== undefined, 'concluded before the profile ran');
-        return { primary, headers: NO_HEADERS, profiles: done };
-      },
+      conclude: decisionOfOne,
     };
   },
 });

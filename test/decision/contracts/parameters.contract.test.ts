@@ -6,6 +6,7 @@ import type { Filter, SchedulingContext, Scorer } from '../../../src/framework/s
 import { documentedParameters, type Parameter } from '../../docs/documented-parameters.ts';
 import { makeRuntime } from '../../makers.ts';
 import { neededParameters } from '../../support/plugins/needed-parameters.ts';
+import { withValue } from '../parameters/tried-values.ts';
 import { catalogue, KINDS, SEED, tell, world } from './plugin-world.ts';
 
 /**
@@ -64,17 +65,6 @@ function valuesOf({ values }: Parameter): readonly unknown[] {
   if (values.includes('boolean')) return [true, false];
   if (values.includes('number')) return NUMBERS;
   return values.includes('list of string') ? TEXTS.map((text) => [text]) : TEXTS;
-}
-
-/** `parameters` with a value at a path; lists have one entry. */
-function withValue(parameters: object, path: readonly string[], value: unknown): object {
-  const [first = '', ...others] = path;
-  const inner: unknown = Reflect.get(parameters, first);
-  if (others.length === 0) return { ...parameters, [first]: value };
-  if (Array.isArray(inner)) {
-    return { ...parameters, [first]: [withValue(inner[0] ?? {}, others, value)] };
-  }
-  return { ...parameters, [first]: withValue(Object(inner ?? {}), others, value) };
 }
 
 type Plugin = Partial<Filter> & Partial<Scorer> & Observer;

@@ -36,7 +36,8 @@ interface HttpFrontOptions {
   readonly onRefused: (response: ServerResponse, status: number, message: string) => void;
 }
 
-interface DrainOptions {
+/** How a server ends. */
+export interface FrontDrain {
   /** For so long after the beginning, new connections are accepted as before. */
   readonly drainNoticeMs: Millis;
   /** For so long after that, open requests may go on; then they are aborted. */
@@ -131,7 +132,7 @@ export class HttpFront {
    * requests. Those that last longer than the drain time-out are aborted. Connections without a
    * request stay open for a moment of that time, as their requests may be on the way.
    */
-  async drain({ drainNoticeMs, drainTimeoutMs }: DrainOptions): Promise<void> {
+  async drain({ drainNoticeMs, drainTimeoutMs }: FrontDrain): Promise<void> {
     this.#draining = true;
     await new Promise<void>((resolve) => void this.#options.clock.setTimer(drainNoticeMs, resolve));
     await this.#acceptWaiting();
