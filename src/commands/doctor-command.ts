@@ -205,7 +205,7 @@ async function askPickerState(
   }
   return {
     about: `picker at ${address} with ${countOf(described.length, 'endpoint')}`,
-    picker: { at: address, ready: { status, text }, endpoints: described },
+    picker: { at: address, ready: { status, text }, endpoints: described, metrics: metrics.text },
     certificates: pickerCertificates(address, metrics.text),
     clocks: clockOf(`picker at ${address}`, endpoints),
   };

@@ -1,3 +1,4 @@
+import { checkCounters } from './check-counters.ts';
 import { checkRefusedFiles, checkTroubles, type ReadyAnswer, reasonsOf } from './check-ready.ts';
 import { checkRequests, type LatestRequests } from './check-requests.ts';
 import { type Finding, when } from './finding.ts';
@@ -8,6 +9,8 @@ export interface PickerState {
   readonly ready: ReadyAnswer;
   /** `/debug/endpoints`. */
   readonly endpoints: readonly DescribedEndpoint[];
+  /** `/metrics`; another text where it is closed. */
+  readonly metrics?: string;
 }
 
 export interface DescribedEndpoint {
@@ -39,7 +42,7 @@ const NAMES_SHOWN_OF_ALL = 10;
 const REASON_CHARACTERS_MAX = 300;
 
 /** What is wrong with the pool as the picker sees it. */
-export function checkPicker({ ready, endpoints }: PickerState): readonly Finding[] {
+export function checkPicker({ ready, endpoints, metrics = '' }: PickerState): readonly Finding[] {
   const down = endpoints.filter((each) => each.ejected !== false && isSilent(each));
   const others = endpoints.filter((each) => !down.includes(each));
   const never = others.filter(({ metricsAgeMs }) => metricsAgeMs === undefined);
@@ -56,6 +59,7 @@ export function checkPicker({ ready, endpoints }: PickerState): readonly Finding
     }),
     ...checkRefusedFiles(ready),
     ...checkTroubles(ready),
+    ...checkCounters(metrics),
     // Where `/readyz` has a cause, it says what to do.
     ...when(endpoints.length === 0 && !ready.text.includes(EMPTY_FOR), {
       severity: 'error',
