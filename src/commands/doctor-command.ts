@@ -3,6 +3,7 @@ import { planFromPlugins } from '../catalogue/plan.ts';
 import type { Validity } from '../doctor/check-certificates.ts';
 import { aheadBy, type ClockAhead } from '../doctor/check-clocks.ts';
 import type { DescribedEndpoint } from '../doctor/check-picker.ts';
+import type { DecidedRequests } from '../doctor/check-refused.ts';
 import { diagnose, type EnvoySeen, type PickerSeen } from '../doctor/diagnose.ts';
 import { readSetup } from '../doctor/envoy-setup.ts';
 import { type Finding, findingsText } from '../doctor/finding.ts';
@@ -195,17 +196,22 @@ async function askPickerState(
   const endpoints = await of('/debug/endpoints');
   const { status, text } = await of('/readyz');
   const metrics = await of('/metrics');
-  const { endpoints: described } = jsonOf<{ readonly endpoints?: readonly DescribedEndpoint[] }>(
-    endpoints,
-    address,
-    PICKER_PORT,
-  );
+  const { endpoints: described, latest } = jsonOf<{
+    readonly endpoints?: readonly DescribedEndpoint[];
+    readonly latest?: DecidedRequests;
+  }>(endpoints, address, PICKER_PORT);
   if (described === undefined) {
     throw new CommandFailure(`${address} is no picker: ${endpoints.text.slice(0, 200)}`);
   }
   return {
     about: `picker at ${address} with ${countOf(described.length, 'endpoint')}`,
-    picker: { at: address, ready: { status, text }, endpoints: described, metrics: metrics.text },
+    picker: {
+      at: address,
+      ready: { status, text },
+      endpoints: described,
+      metrics: metrics.text,
+      latest,
+    },
     certificates: pickerCertificates(address, metrics.text),
     clocks: clockOf(`picker at ${address}`, endpoints),
   };

@@ -1,5 +1,6 @@
 import { checkCounters } from './check-counters.ts';
 import { checkRefusedFiles, checkTroubles, type ReadyAnswer, reasonsOf } from './check-ready.ts';
+import { checkRefused, type DecidedRequests } from './check-refused.ts';
 import { checkRequests, type LatestRequests } from './check-requests.ts';
 import { type Finding, when } from './finding.ts';
 
@@ -11,6 +12,8 @@ export interface PickerState {
   readonly endpoints: readonly DescribedEndpoint[];
   /** `/metrics`; another text where it is closed. */
   readonly metrics?: string;
+  /** Left out by earlier versions, and where the picker keeps no decisions. */
+  readonly latest?: DecidedRequests | undefined;
 }
 
 export interface DescribedEndpoint {
@@ -42,7 +45,12 @@ const NAMES_SHOWN_OF_ALL = 10;
 const REASON_CHARACTERS_MAX = 300;
 
 /** What is wrong with the pool as the picker sees it. */
-export function checkPicker({ ready, endpoints, metrics = '' }: PickerState): readonly Finding[] {
+export function checkPicker({
+  ready,
+  endpoints,
+  metrics = '',
+  latest,
+}: PickerState): readonly Finding[] {
   const down = endpoints.filter((each) => each.ejected !== false && isSilent(each));
   const others = endpoints.filter((each) => !down.includes(each));
   const never = others.filter(({ metricsAgeMs }) => metricsAgeMs === undefined);
@@ -59,6 +67,7 @@ export function checkPicker({ ready, endpoints, metrics = '' }: PickerState): re
     }),
     ...checkRefusedFiles(ready),
     ...checkTroubles(ready),
+    ...checkRefused(latest),
     ...checkCounters(metrics),
     // Where `/readyz` has a cause, it says what to do.
     ...when(endpoints.length === 0 && !ready.text.includes(EMPTY_FOR), {

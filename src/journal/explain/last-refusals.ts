@@ -69,14 +69,32 @@ export class LastRefusals {
     return undefined;
   }
 
-  /** The latest ones since then that were refused before they were read, the latest first. */
-  unreadSince(wallMs: Millis, limit: number): readonly RefusedRequest[] {
+  /**
+   * The latest ones since then, the latest first, but for those that `isListed` knows by a decision,
+   * or because flow control refused them. What was refused before it was read has neither.
+   */
+  since(
+    wallMs: Millis,
+    limit: number,
+    isListed: (requestId: string) => boolean,
+  ): readonly RefusedRequest[] {
     const found: RefusedRequest[] = [];
     for (const { record, isRead } of this.#latestFirst()) {
       if (found.length === limit || record.wallMs < wallMs) break;
-      if (!isRead) found.push(record);
+      if (!isRead || !isListed(record.requestId)) found.push(record);
     }
     return found;
+  }
+
+  /** How many were refused since then, by status and reason. */
+  countsSince(wallMs: Millis): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const { record } of this.#latestFirst()) {
+      if (record.wallMs < wallMs) break;
+      const why = `${record.refused.status} ${record.refused.reason}`;
+      counts.set(why, (counts.get(why) ?? 0) + 1);
+    }
+    return counts;
   }
 
   *#latestFirst(): Generator<Noted> {

@@ -118,6 +118,22 @@ describe('/debug/explain of what was refused', () => {
     expect(list?.(new URLSearchParams())).not.toHaveProperty('refused');
   });
 
+  it('[O542] lists a request that a limit refused after its model was read, and counts it by reason', () => {
+    const test = recordedPicker('default');
+    test.add('pod');
+    test.picker.route(makeRequest({ id: 'served' }));
+    const error = new RoutingError('memory-full', 'this picker keeps as many bytes as it may');
+    test.recorder.refusals.add({ error, requestId: 'large', model: 'm' });
+    const list = decisionDocuments(test.recorder).get('/debug/decisions');
+    expect(list?.(new URLSearchParams())).toMatchObject({
+      decisions: [{ id: 'served' }],
+      refused: [{ requestId: 'large', model: 'm', refused: { status: 429 } }],
+    });
+    expect([...test.recorder.refusals.countsSince(0)]).toEqual([
+      [expect.stringMatching(/^429 /), 1],
+    ]);
+  });
+
   it('[O453] keeps the last 4,096 refusals', () => {
     const { recorder } = recordedPicker('default');
     const error = new RoutingError('invalid-request', 'x');
@@ -126,7 +142,7 @@ describe('/debug/explain of what was refused', () => {
     }
     expect(recorder.refusals.find('r0')).toBeUndefined();
     expect(recorder.refusals.find('r1')?.requestId).toBe('r1');
-    expect(recorder.refusals.unreadSince(0, 5000)).toHaveLength(4096);
+    expect(recorder.refusals.since(0, 5000, () => false)).toHaveLength(4096);
   });
 });
 

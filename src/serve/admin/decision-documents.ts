@@ -27,8 +27,8 @@ export interface DecisionList {
   /** Latest first. */
   readonly decisions: readonly DecisionLine[];
   /**
-   * Requests that have no decision since the first of these, because flow control refused them or
-   * they could not be read, the latest first of each kind; left out for none, and where earlier
+   * Requests that have no decision since the first of these, because flow control or a limit refused
+   * them, or they could not be read, the latest first of each kind; left out for none, and where earlier
    * decisions are asked for.
    */
   readonly refused?: readonly (FlowRecord | RefusedRequest)[];
@@ -69,7 +69,7 @@ function decisionList(recorder: DecisionRecorder, query: URLSearchParams): Decis
         ...(answer !== undefined && { answer }),
       };
     }),
-    ...refusedSince(recorder, decisions.at(-1), query),
+    ...refusedSince(recorder, decisions, query),
   };
 }
 
@@ -95,13 +95,15 @@ function unknownText(id: string, decisions: number): string {
 /** With decisions of one endpoint, model or outcome alone, nothing else is listed. */
 function refusedSince(
   { stays, refusals }: DecisionRecorder,
-  first: DecisionLine | undefined,
+  decisions: readonly DecisionLine[],
   query: URLSearchParams,
 ): Pick<DecisionList, 'refused'> {
   if ([...query.keys()].some((key) => key !== 'limit')) return {};
-  const since = first?.wallMs ?? Number.NEGATIVE_INFINITY;
+  const since = decisions.at(-1)?.wallMs ?? Number.NEGATIVE_INFINITY;
   const limit = wholeNumber(query, 'limit', LIMIT_DEFAULT);
-  const refused = [...stays.refusedSince(since, limit), ...refusals.unreadSince(since, limit)];
+  const kept = stays.refusedSince(since, limit);
+  const listed = new Set([...decisions, ...kept].flatMap(({ id, requestId }) => [id, requestId]));
+  const refused = [...kept, ...refusals.since(since, limit, (id) => listed.has(id))];
   return refused.length === 0 ? {} : { refused };
 }
 

@@ -14,15 +14,19 @@ import {
   STARTED_AT,
 } from '../../framework/endpoint-attributes.ts';
 import type { Clock } from '../../framework/runtime.ts';
+import type { LastRefusals } from '../../journal/explain/last-refusals.ts';
 import type { AnswersAt, LatestAnswers } from '../../journal/explain/latest-answers.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { Ejected } from '../../picker/ejection/ejection-plan.ts';
 import { EJECTION_WORDS } from '../../picker/ejection/ejection-words.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { isoTime } from '../../runtime/clock/iso-time.ts';
+import { type LiveCounts, STEP_MS } from '../live/live-counts.ts';
 
 /** Names of each kind at each endpoint. Servers may have thousands of adapters. */
 const MODEL_NAMES_MAX = 100;
+/** As long as what became of requests is counted. */
+const RECENT_MS = 300_000;
 const NO_ANSWERS: AnswersAt = { requests: 0, failed: {}, sentElsewhere: 0 };
 
 export interface DescribedParts {
@@ -30,14 +34,16 @@ export interface DescribedParts {
   readonly server: { sessions(): number };
   readonly discovery: { readonly names: { names(): readonly FollowedName[] } } | undefined;
   /** How the latest requests ended; left out where decisions are not kept. */
-  readonly recorder?: { readonly answers: LatestAnswers } | undefined;
+  readonly recorder?:
+    | { readonly answers: LatestAnswers; readonly refusals: LastRefusals }
+    | undefined;
+  /** Left out where nothing counts. */
+  readonly live?: Pick<LiveCounts, 'ended' | 'step'>;
 }
 
 /** The pool as JSON for people: each endpoint with its last report and what is in flight there. */
-export function describeEndpoints(
-  { picker, server, discovery, recorder }: DescribedParts,
-  now: number,
-): unknown {
+export function describeEndpoints(parts: DescribedParts, now: number): unknown {
+  const { picker, server, discovery, recorder } = parts;
   const indexes = prefixIndexes(picker.observers());
   const latest = recorder?.answers.byAddress(now);
   return {
@@ -47,6 +53,7 @@ export function describeEndpoints(
       since: isoTime(name.since),
     })),
     whyEmpty: picker.pool.whyEmpty,
+    latest: describeRequests(parts),
     endpoints: picker.pool.snapshot().map((endpoint) => ({
       ...describeEndpoint(endpoint, picker, now),
       latest: latest && describeLatest(latest.get(endpoint.address) ?? NO_ANSWERS, picker.clock),
@@ -84,6 +91,17 @@ function describeEndpoint(endpoint: Endpoint, picker: EndpointPicker, now: numbe
     lora: lora && { running: [...lora.running], waiting: [...lora.waiting], max: lora.max },
     inFlight: { ...picker.ledger.load(endpoint) },
     lostRequests: picker.ledger.lost(endpoint) || undefined,
+  };
+}
+
+/** How many requests were decided in the last five minutes, and how many were refused, and why. */
+function describeRequests({ picker, recorder, live }: DescribedParts): object | undefined {
+  if (recorder === undefined || live === undefined) return undefined;
+  const steps = live.ended(live.step - RECENT_MS / STEP_MS);
+  const since = picker.clock.wallTime() - RECENT_MS;
+  return {
+    decided: steps.reduce((sum, { picked }) => sum + picked, 0),
+    refused: Object.fromEntries(recorder.refusals.countsSince(since)),
   };
 }
 
