@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigError, type ConfigIssue, messageOf } from '../framework/error.ts';
 import type { PluginCatalogue } from '../framework/plugin.ts';
+import type { Millis } from '../framework/runtime.ts';
 
 const KINDS = [
   'filters',
@@ -14,27 +15,32 @@ const KINDS = [
   'schedulers',
 ] as const satisfies readonly (keyof PluginCatalogue)[];
 
+/** A module is loaded in milliseconds; one that waits for something, such as a server, may need longer. */
+const LOAD_MS_MAX = 30_000;
+
 /**
  * Adds the plugin types of modules outside the tree to a catalogue. A module exports `plugins`: an
  * object with lists of definitions under any of `filters`, `scorers`, `pickers`, `profileHandlers`,
  * `deciders`, `dataSources` and `schedulers`. Throws ConfigError for a file that is missing or
- * cannot be run, an export of another shape, and a type that exists already.
+ * cannot be run or does not come to its end, an export of another shape, and a type that exists
+ * already.
  */
 export async function withPlugins(
   catalogue: PluginCatalogue,
   paths: readonly string[],
+  loadMsMax: Millis = LOAD_MS_MAX,
 ): Promise<PluginCatalogue> {
   let all = catalogue;
-  for (const path of paths) all = merged(all, await modulePlugins(path), path);
+  for (const path of paths) all = merged(all, await modulePlugins(path, loadMsMax), path);
   return all;
 }
 
-async function modulePlugins(path: string): Promise<Partial<PluginCatalogue>> {
+async function modulePlugins(path: string, loadMsMax: Millis): Promise<Partial<PluginCatalogue>> {
   const file = resolve(path);
   if (!existsSync(file)) throw pluginError(path, 'file', 'is not there');
   let module: { readonly plugins?: unknown };
   try {
-    module = (await import(pathToFileURL(file).href)) as typeof module;
+    module = (await inTime(import(pathToFileURL(file).href), loadMsMax)) as typeof module;
   } catch (error) {
     throw pluginError(
       path,
@@ -50,6 +56,20 @@ async function modulePlugins(path: string): Promise<Partial<PluginCatalogue>> {
   const issues = issuesOf(plugins as Record<string, unknown>);
   if (issues.length > 0) throw new ConfigError(path, issues);
   return plugins;
+}
+
+/** Rejects where a module awaits at its top level, in itself or an import, what does not come. */
+async function inTime(loading: Promise<unknown>, limitMs: Millis): Promise<unknown> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const seconds = limitMs / 1000;
+  const message = `it did not come to its end within ${seconds} s: something that it awaits at its top level does not end; begin such work in create, and do not wait for it there`;
+  // Keeps the process alive: nothing else may, and then Node ends without a word about the module.
+  const timer = setTimeout(() => reject(new Error(message)), limitMs);
+  try {
+    return await Promise.race([loading, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /**

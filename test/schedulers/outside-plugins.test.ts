@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
+import { withPlugins } from '../../src/catalogue/load-plugins.ts';
 import { planFromPlugins } from '../../src/catalogue/plan.ts';
 import { pickerMaker } from '../../src/index.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
@@ -71,6 +73,19 @@ plugins: [{type: shortest-answer-scorer}]
   ])('are refused with %s', async (what, text, message) => {
     const path = module(what.replaceAll(' ', '-'), text);
     await expect(planFromPlugins('default', [path])).rejects.toThrow(message);
+  });
+
+  it.each([
+    ['a timer that goes on', 'const timer = setInterval(() => {}, 1e6); timer.unref();'],
+    ['nothing to wait for', ''],
+  ])('[G310] are refused if the module does not come to its end, with %s', async (what, text) => {
+    const path = module(
+      `unending-${what.replaceAll(' ', '-')}`,
+      `${text} await new Promise(() => {}); export const plugins = { scorers: [] };`,
+    );
+    await expect(withPlugins(EMBEDDED_CATALOGUE, [path], 1)).rejects.toThrow(
+      /file: .* did not come to its end within 0\.001 s: something that it awaits at its top level/,
+    );
   });
 
   it('are refused if the file does not exist', async () => {
