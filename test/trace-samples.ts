@@ -149,6 +149,18 @@ const REPORT = JSON.stringify({
   ],
 });
 
+const TURNS = [0, 1, 2]
+  .map((at) =>
+    JSON.stringify({
+      timestamp: 1000 * at,
+      requests: [
+        { prompt: 'Why?', prompt_length: 100, output_length: 30, session_id: 0 },
+        { prompt: 'Who?', prompt_length: 50, output_length: null },
+      ],
+    }),
+  )
+  .join('\n');
+
 const CSV_TIMES = ['0,374,44', '4.25,396,109', '4.5,20,1'].join('\n');
 
 /** A small file in each format that is only read, by the name of the format. */
@@ -157,6 +169,7 @@ export const READ_ONLY_SAMPLES: ReadonlyMap<string, string> = new Map([
   ['jaeger', STORED],
   ['bailian', CHATS],
   ['copilot', AGENTS],
+  ['aibrix', TURNS],
   ['dynamo', ENDED],
   ['splitwise', `arrival_timestamp,prompt_size,token_size\n${CSV_TIMES}\n`],
   ['vidur', `arrived_at,num_prefill_tokens,num_decode_tokens\n${CSV_TIMES}\n`],

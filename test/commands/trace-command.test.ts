@@ -42,6 +42,31 @@ const simulated = async (trace: string, ...more: readonly string[]): Promise<unk
   return (await printed(...args, ...more))['reports'];
 };
 
+describe('[G307] --columns', () => {
+  const calls = join(folder, 'calls.csv');
+  writeFileSync(calls, 'id;began;in;out\na;1760000000;100;20\nb;1760000002.5;300;40\n');
+  const columns = ['--columns', 'time_s=began,prompt=in,output=out'];
+
+  it('is for describe, convert and simulate alike, whose workers read the trace themselves', async () => {
+    expect(await convert(calls, 'calls.jsonl', ...columns)).toMatchObject({ requests: 2 });
+    expect(await printed('trace', 'describe', calls, ...columns)).toMatchObject({ requests: 2 });
+    const own = await simulated(join(folder, 'calls.jsonl'));
+    expect(await simulated(calls, ...columns)).toEqual(own);
+  });
+
+  it('[G308] is proposed with the columns of a file of no known format, and stands without --from', async () => {
+    const { code, stderr } = await pointsman('trace', 'describe', calls);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('which are id, began, in, out, as by --columns time_s=NAME'),
+    ]);
+    const both = await pointsman('trace', 'describe', calls, ...columns, '--from', 'azure');
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('give one of them')]);
+    const ofFolder = await pointsman('trace', 'describe', folder, ...columns);
+    expect(ofFolder.stderr).toContain('--columns is for a file');
+  });
+});
+
 describe('pointsman trace convert', () => {
   it('writes a trace whose simulation has exactly the same figures, in every compression', async () => {
     const before = await simulated(slice);

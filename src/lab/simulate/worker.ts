@@ -16,16 +16,16 @@ const SHARES_PER_SECOND = 2;
 
 /** A worker thread that runs the jobs it receives, one after another. */
 const source = workerData as JobSource;
-const { from, lenient, shape, closedLoop } = source;
+const { trace: path, pool: poolPath, plugins, closedLoop, ...loading } = source;
 // Turns that wait for answers are found by their objects.
 const trace = closedLoop
-  ? loadTrace(source.trace, { from, lenient, shape, sessions: true })
-  : loadTraceContent(source.trace, { from, lenient, shape });
+  ? loadTrace(path, { ...loading, sessions: true })
+  : loadTraceContent(path, loading);
 const workload = { ...trace, closedLoop };
-const pool = readPool(readFileSync(source.pool, 'utf8'), source.pool);
+const pool = readPool(readFileSync(poolPath, 'utf8'), poolPath);
 const notes = [...trace.notes, ...noteTooLong(trace, pool)];
 const reading = readingOf({ ...trace, notes }, sizesIn(trace.requests));
-const createPicker = await simulatedPickerMaker(source.plugins);
+const createPicker = await simulatedPickerMaker(plugins);
 
 const tell = (message: WorkerMessage): void => parentPort?.postMessage(message);
 

@@ -29,7 +29,7 @@ const EXCERPT_CHARS = 60;
 const NO_NUMBER = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
 
 /** The value of a JSON text, with null for NaN and Infinity; undefined where it is none. */
-function valueOf(text: string): unknown {
+export function jsonValue(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -44,7 +44,7 @@ function valueOf(text: string): unknown {
 
 /** Parses JSON of this schema. A string is an error message that names the field and its value. */
 export function parseJson<T>(text: string, schema: z.ZodType<T>): T | string {
-  const raw = valueOf(text);
+  const raw = jsonValue(text);
   if (raw === undefined) return `not JSON: ${JSON.stringify(text.slice(0, EXCERPT_CHARS))}`;
   const parsed = schema.safeParse(raw);
   if (parsed.success) return parsed.data;
@@ -58,4 +58,15 @@ export function parseJson<T>(text: string, schema: z.ZodType<T>): T | string {
   return excerpt === undefined
     ? `${name} is missing`
     : `${name} is ${excerpt}: ${issueText(issue)}`;
+}
+
+/**
+ * Hashes have up to 64 bits. A number of JavaScript keeps the upper 53 of them, so a large hash is
+ * divided by this: the quotient has 52 bits, and is exact.
+ */
+const DROPPED = 2 ** 12;
+
+/** A hash of more than 53 bits has lost its lowest bits already when JSON was read. */
+export function exactId(hash: number): number {
+  return Number.isSafeInteger(hash) ? hash : Math.floor(hash / DROPPED);
 }

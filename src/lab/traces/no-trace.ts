@@ -1,7 +1,6 @@
 import { objectOf } from '../../framework/values/plain-object.ts';
-
-/** The fields that an error message names at most. */
-const KEYS_MAX = 6;
+import { fieldNames } from './columns/column-values.ts';
+import { columnsAdvice } from './columns/trace-columns.ts';
 
 /** Names by which data sets of prompts and conversations hold their texts. */
 const TEXTS = /"(?:conversations?|messages|prompts?|turns|text)"\s*:/;
@@ -25,12 +24,11 @@ function noJsonTraceOf(text: string): string | undefined {
   if (text.startsWith('{') && found !== undefined) return found.sentence;
   if (MOONCAKE_FIELDS.test(text) || /"start_time"\s*:\s*\d/.test(text)) return undefined;
   if (/^[{[]/.test(text) && TEXTS.test(text)) {
-    return `these are texts, as ShareGPT's or those of a benchmark's data set, and no trace: ${NEEDS}; send them to a picker with \`serve --capture\`, and use its capture`;
+    return `these are texts, as ShareGPT's or those of a benchmark's data set, and no trace: ${NEEDS}; send them to a picker with \`serve --capture\`, and use its capture; ${columnsAdvice(keysOf(text))}`;
   }
   const keys = keysOf(text);
   if (keys.length === 0) return undefined;
-  const first = keys.slice(0, KEYS_MAX).join(', ');
-  return `JSON with the fields ${first} is of no known format: ${NEEDS}; ${PLAIN_LINE}; docs/trace-format.md has all formats, and --from names one`;
+  return `JSON with the fields ${keys.join(', ')} is of no known format: ${NEEDS}; ${columnsAdvice([])}, or ${PLAIN_LINE}; docs/trace-format.md has all formats, and --from names one`;
 }
 
 /** Results of load generators and others that many have, by fields that only they have together. */
@@ -91,7 +89,7 @@ function otherTextOf(text: string): string | undefined {
 /** None for what is no JSON object. */
 function keysOf(text: string): readonly string[] {
   try {
-    return Object.keys(objectOf(JSON.parse(text)));
+    return fieldNames(objectOf(JSON.parse(text)));
   } catch {
     return [];
   }

@@ -40,11 +40,12 @@ export interface TraceFormat {
   /** What the format can hold besides times and sizes. */
   readonly carries: readonly OptionalField[];
   /**
-   * `lines`: one request per line. `values`: JSON objects over any number of lines, alone or in an
+   * `lines`: one request per line. `rows`: the same, where a value in quotes may go on over several
+   * lines. `values`: JSON objects over any number of lines, alone or in an
    * array. `lines-or-values`: lines if the first line is a whole object, values otherwise. `nested`:
    * one document, in which requests are objects so deep.
    */
-  readonly shape: 'lines' | 'values' | 'lines-or-values' | { readonly nested: number };
+  readonly shape: 'lines' | 'rows' | 'values' | 'lines-or-values' | { readonly nested: number };
   /**
    * How a text of this format is known by its first line; of a document over many lines, by its
    * first bytes. A character: by what it begins with, if

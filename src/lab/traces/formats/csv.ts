@@ -3,6 +3,7 @@ import type { TraceRequest } from '../trace.ts';
 import type { TraceReader } from '../trace-format.ts';
 import { NO_TRACE_BLOCKS, readerOf, TOKENS_MAX, type TraceFormat } from '../trace-format.ts';
 import { utcMs, utcText } from '../utc-time.ts';
+import { cells, opensQuotes, plainNumber, tokenCount } from './csv-cells.ts';
 
 /** The columns of a CSV format by name, in any order, and how it writes times. */
 interface CsvColumns {
@@ -27,9 +28,7 @@ const AZURE_COLUMNS: CsvColumns = {
   timeIs: 'a time such as 2023-11-16 18:15:46.68, UTC without an offset',
 };
 
-/** Digits, a point and an exponent: `Number` takes hexadecimal ones and an empty text, too. */
-const secondsMs = (text: string): number =>
-  /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) ? 1000 * Number(text) : Number.NaN;
+const secondsMs = (text: string): number => 1000 * plainNumber(text);
 
 /** Times are in seconds since the trace began. */
 const BURST_GPT_COLUMNS: CsvColumns = {
@@ -167,7 +166,7 @@ function readRow(
 ): TraceRequest | string {
   const { time, prompt, output } = wanted;
   const values = cells(line);
-  if (values.at(-1)?.startsWith('"')) {
+  if (opensQuotes(values)) {
     return 'a value in quotes does not end on its line: write each request on one line';
   }
   if (values.length !== columns.length) {
@@ -177,8 +176,8 @@ function readRow(
   const at = (column: string | undefined): string =>
     column === undefined ? '' : (values[columns.indexOf(column)] ?? '');
   const atMs = wanted.timeMs(at(time));
-  const promptTokens = count(at(prompt));
-  const outputTokens = count(at(output));
+  const promptTokens = tokenCount(at(prompt));
+  const outputTokens = tokenCount(at(output));
   if (!Number.isFinite(atMs) || atMs < 0) {
     return `${time}: ${JSON.stringify(at(time))} is not ${wanted.timeIs}`;
   }
@@ -197,27 +196,9 @@ function readRow(
   return { atMs, model, ...sizes, ...(session !== '' && { session }) };
 }
 
-/** A value, in quotes or not, with the comma before it; a quote that does not end takes the rest. */
-const CELL = /(?:^|,)\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*"[^"]*$|[^,]*))/g;
-
-/** Values in quotes may have commas; a quote in them is written twice. */
-function cells(line: string): readonly string[] {
-  if (!line.includes('"')) return line.split(',').map((cell) => cell.trim());
-  return Array.from(line.matchAll(CELL), ([, quoted, plain = '']) =>
-    (quoted?.replaceAll('""', '"') ?? plain).trim(),
-  );
-}
-
 /** Throws ConfigError for a text that would be read differently. */
 function cell(text: string): string {
   if (!/[,\r\n]|^".*"$/.test(text) && text.trim() === text) return text;
   const message = `${JSON.stringify(text)} would need quotes, which the format lacks; use --to pointsman`;
   throw new ConfigError('burstgpt', [{ path: 'value', message }]);
-}
-
-function count(text: string): number | undefined {
-  // pandas writes whole numbers with a point where its column has had an empty value.
-  if (!/^\d{1,15}(\.0*)?$/.test(text)) return undefined;
-  const tokens = Number(text);
-  return tokens <= TOKENS_MAX ? tokens : undefined;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nonNegative, parseJson, promptTokens } from '../json-fields.ts';
+import { exactId, nonNegative, parseJson, promptTokens } from '../json-fields.ts';
 import type { RecordedEnd, TraceRequest } from '../trace.ts';
 import {
   BLOCK_TOKENS_WITHOUT_IDS,
@@ -10,12 +10,6 @@ import {
   type TraceFormat,
   type TraceReader,
 } from '../trace-format.ts';
-
-/**
- * Dynamo's hashes have 64 bits. A number of JavaScript keeps the upper 53 of them, so a large hash is
- * divided by this: the quotient has 52 bits, and is exact.
- */
-const DROPPED = 2 ** 12;
 
 const replay = z.object({
   trace_block_size: z.int().positive().max(TOKENS_MAX),
@@ -96,11 +90,6 @@ class DynamoReader implements TraceReader {
     // The last one may stand for a block that is not full, which engines do not cache.
     return hashes.slice(0, Math.floor(tokens / each)).map(exactId);
   }
-}
-
-/** A hash of more than 53 bits has lost its lowest bits already when JSON was read. */
-function exactId(hash: number): number {
-  return Number.isSafeInteger(hash) ? hash : Math.floor(hash / DROPPED);
 }
 
 function requestOf(

@@ -30,7 +30,7 @@ function readAs(guess: string, isArray: boolean): string {
   const lines = isArray
     ? "make lines of the JSON array, as most formats have one object on each (jq -c '.[]'), or "
     : '';
-  return `it was read as ${guess}: name another format with --from, or ${lines}${ADVICE}`;
+  return `it was read as ${guess}: name another format with --from, or columns with --columns, or ${lines}${ADVICE}`;
 }
 
 /** Gathers the requests of a trace and checks their order. Throws TraceError if not lenient. */

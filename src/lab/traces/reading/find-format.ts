@@ -1,8 +1,12 @@
 import { ConfigError } from '../../../framework/error.ts';
+import { shortened } from '../columns/column-values.ts';
+import { columnsAdvice } from '../columns/trace-columns.ts';
+import { AIBRIX } from '../formats/aibrix.ts';
 import { AIPERF } from '../formats/aiperf.ts';
 import { BAILIAN } from '../formats/bailian.ts';
 import { COPILOT } from '../formats/copilot.ts';
 import { AZURE, BURST_GPT, MULTI_ROUND_QA, SPLITWISE, VIDUR } from '../formats/csv.ts';
+import { cells, SEPARATORS } from '../formats/csv-cells.ts';
 import { DYNAMO } from '../formats/dynamo.ts';
 import { GUIDE_LLM } from '../formats/guidellm.ts';
 import { INFERENCE_PERF } from '../formats/inference-perf.ts';
@@ -27,6 +31,7 @@ export const TRACE_FORMATS: readonly TraceFormat[] = [
   JAEGER,
   MOONCAKE,
   BAILIAN,
+  AIBRIX,
   COPILOT,
   AZURE,
   BURST_GPT,
@@ -64,7 +69,7 @@ export function findFormat(firstLine: string, head?: string): TraceFormat | stri
   const excerpt = JSON.stringify(text.slice(0, EXCERPT_CHARS));
   const headers = CSV_FORMATS.map(({ name, csvColumns }) => `${name} (${csvColumns.join(', ')})`);
   const known = `neither JSON of objects nor a known CSV header: ${headers.join(' or ')}`;
-  return `${excerpt} is ${known}; ${csvHint(text) ?? PLAIN_LINE}; docs/trace-format.md has all formats`;
+  return `${excerpt} is ${known}; ${csvHint(text) ?? `${columnsAdvice(columnsIn(text))}, or ${PLAIN_LINE}`}; docs/trace-format.md has all formats`;
 }
 
 /** The format of a document over many lines that begins like this. */
@@ -76,6 +81,14 @@ function documentOf(head: string): TraceFormat | undefined {
     known.find(({ shape }) => typeof shape === 'object') ??
     known.find(({ shape }) => shape === 'lines-or-values')
   );
+}
+
+/** What may be the names of columns; none for what is no header. */
+function columnsIn(text: string): readonly string[] {
+  const names = SEPARATORS.map((mark) => cells(text, mark)).toSorted(
+    (a, b) => b.length - a.length,
+  )[0];
+  return names === undefined || names.length < 2 ? [] : shortened(names);
 }
 
 /** What is wrong with a line that is almost the header of a known CSV. */

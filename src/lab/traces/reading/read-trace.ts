@@ -1,10 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
 import { ConfigError } from '../../../framework/error.ts';
+import { columnsFormat } from '../columns/columns-format.ts';
+import type { TraceColumns } from '../columns/trace-columns.ts';
 import { type Trace, type TraceContent, TraceError } from '../trace.ts';
 import type { TraceFormat } from '../trace-format.ts';
 import { TraceCollector } from './collect-trace.ts';
 import { findFormat, formatNamed } from './find-format.ts';
 import { firstLineOf } from './first-line.ts';
+import { joinRows } from './join-rows.ts';
 import { type CaptureReadOptions, readCaptureTrace } from './read-capture-trace.ts';
 import { splitLines, type TracePiece } from './split-lines.ts';
 import { splitNested } from './split-nested.ts';
@@ -14,6 +17,8 @@ import { unpackFile } from './unpack.ts';
 export interface ReadOptions extends CaptureReadOptions {
   /** Name of the format; found by the first line if not given. */
   readonly from?: string | undefined;
+  /** The columns of a table, or fields of JSON, whose format is none that is known. */
+  readonly columns?: TraceColumns | undefined;
   /**
    * So many requests are enough: of a format that has them in order, the rest is not read. More may
    * be returned.
@@ -41,6 +46,10 @@ export function readTraceTable(path: string, options: ReadOptions): TraceContent
       'is neither a file nor a folder, and a trace may be read more than once: write it into a file';
     throw new ConfigError('trace', [{ path, message }]);
   }
+  if (options.columns !== undefined && stats.isDirectory()) {
+    const message = 'is a folder, as of a capture: --columns is for a file';
+    throw new ConfigError('trace', [{ path, message }]);
+  }
   if (options.from === 'capture' || stats.isDirectory()) return readCaptureTrace(path, options);
   const chunks = unpackFile(path, options);
   try {
@@ -51,17 +60,17 @@ export function readTraceTable(path: string, options: ReadOptions): TraceContent
 }
 
 function parse(chunks: Iterable<Buffer>, source: string, options: ReadOptions): TraceContent {
-  const { lenient, from, enough = Number.POSITIVE_INFINITY } = options;
+  const { lenient, from, columns, enough = Number.POSITIVE_INFINITY } = options;
   const { first, all } = firstLineOf(chunks, { source, lenient });
-  if (from === undefined && first.text.startsWith('{"e":"capture"')) {
+  if (columns === undefined && from === undefined && first.text.startsWith('{"e":"capture"')) {
     return readCaptureTrace(source, options);
   }
-  const format = from === undefined ? findFormat(first.text, first.head) : formatNamed(from);
+  const format = formatOf(first, options);
   if (typeof format === 'string') throw new TraceError(source, first.line, format);
   const reader = format.reader(first.text);
   if (typeof reader === 'string') throw new TraceError(source, first.line, reader);
   // A brace alone shows no format.
-  const isGuess = from === undefined && first.text.trim() !== '{';
+  const isGuess = from === undefined && columns === undefined && first.text.trim() !== '{';
   const guess = isGuess ? format.name : undefined;
   const isArray = first.text.trimStart().startsWith('[');
   const { ordered } = format;
@@ -80,12 +89,22 @@ function parse(chunks: Iterable<Buffer>, source: string, options: ReadOptions): 
   return collector.trace(reader.blockTokens);
 }
 
+/** A string is an error message. */
+function formatOf(
+  { text, head }: { readonly text: string; readonly head?: string },
+  { from, columns }: ReadOptions,
+): TraceFormat | string {
+  if (columns !== undefined && text.trim() !== '') return columnsFormat(columns, text);
+  return from === undefined ? findFormat(text, head) : formatNamed(from);
+}
+
 function piecesOf(
   chunks: Iterable<Buffer>,
   shape: TraceFormat['shape'],
   firstLine: string,
 ): Iterable<TracePiece> {
   if (typeof shape === 'object') return splitNested(chunks, shape.nested);
+  if (shape === 'rows') return joinRows(splitLines(chunks));
   const inLines = shape === 'lines' || (shape === 'lines-or-values' && isJsonObject(firstLine));
   return inLines ? splitLines(chunks) : splitValues(chunks);
 }
