@@ -31,3 +31,16 @@ it('[G261] says that timestamps of a trace of Mooncake look like Unix seconds, w
   expect(notesFrom(1_715_299_200_000)).toEqual([]);
   expect(notesFrom(86_400_000)).toEqual([]);
 });
+
+it('[G311] asks of a trace of Mooncake with more than 1,000 requests a second whether its times are seconds', () => {
+  const notesOf = (requests: number, each: number): readonly string[] => {
+    const rows = Array.from({ length: requests }, (_, at) => ({ timestamp: at * each }));
+    const text = rows.map((row) => JSON.stringify({ ...row, input_length: 7, output_length: 5 }));
+    return readBytes(text.join('\n'), { lenient: false }).notes;
+  };
+  expect(notesOf(60, 0.5)).toEqual([
+    'timestamp ends 29.5 ms after it begins, for 60 requests: if it is in seconds, multiply all by 1000',
+  ]);
+  // Requests of one moment, a few, and fewer a second.
+  expect([notesOf(60, 0), notesOf(10, 0.5), notesOf(60, 2)]).toEqual([[], [], []]);
+});

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { ConfigError } from '../../../framework/error.ts';
+import type { Millis } from '../../../framework/runtime.ts';
 import { nonNegative, outputTokens, parseJson, promptTokens } from '../json-fields.ts';
 import { hasBlocks } from '../merge-traces.ts';
 import { inBlocksOf } from '../prefix-numbers.ts';
-import type { TraceContent, TraceRequest } from '../trace.ts';
+import { requestsText, spanText, type TraceContent, type TraceRequest } from '../trace.ts';
 import type { TraceFormat, TraceReader } from '../trace-format.ts';
 
 /** Tokens in each block that the Mooncake traces hash. */
@@ -11,6 +12,9 @@ const BLOCK_TOKENS = 512;
 
 /** A Unix time in seconds is in this range from 2001 to 2286; one in milliseconds is above it. */
 const UNIX_SECONDS = { from: 1e9, below: 1e10 } as const;
+
+/** Fewer requests may well come within some milliseconds. */
+const REQUESTS_MIN = 20;
 
 /** Without a value; pandas and others write null for it. */
 function given<T extends z.ZodType>(value: T) {
@@ -43,6 +47,8 @@ class MooncakeReader implements TraceReader {
   /** The arrival of each session's last request so far. */
   readonly #sessions = new Map<string, number>();
   #firstMs: number | undefined;
+  #lastMs = 0;
+  #requests = 0;
 
   readonly read = (line: string): TraceRequest | string => {
     const parsed = parseJson(line, row);
@@ -58,6 +64,8 @@ class MooncakeReader implements TraceReader {
       return `hash_ids has ${hash_ids.length} ids, but ${input_length} tokens are ${blocks} blocks of ${BLOCK_TOKENS}`;
     }
     this.#firstMs ??= atMs;
+    this.#lastMs = Math.max(this.#lastMs, atMs);
+    this.#requests += 1;
     if (session !== undefined) this.#sessions.set(session, atMs);
     return {
       atMs,
@@ -73,11 +81,20 @@ class MooncakeReader implements TraceReader {
 
   readonly notes = (): readonly string[] => {
     const first = this.#firstMs ?? 0;
-    if (first < UNIX_SECONDS.from || first >= UNIX_SECONDS.below) return [];
+    const isUnixSeconds = first >= UNIX_SECONDS.from && first < UNIX_SECONDS.below;
+    if (!isUnixSeconds) return this.#noteRate(this.#lastMs - first);
     return [
       `timestamp begins at ${first}, which was read as milliseconds: if it is a Unix time in seconds, multiply all by 1000`,
     ];
   };
+
+  /** Seconds that count from the beginning of a trace look like any other numbers. */
+  #noteRate(spanMs: Millis): readonly string[] {
+    if (spanMs === 0 || this.#requests < REQUESTS_MIN || this.#requests / spanMs < 1) return [];
+    return [
+      `timestamp ends ${spanText(spanMs)} after it begins, for ${requestsText(this.#requests)}: if it is in seconds, multiply all by 1000`,
+    ];
+  }
 }
 
 function* write(trace: TraceContent): Generator<string, void> {
