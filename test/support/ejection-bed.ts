@@ -29,6 +29,7 @@ export type Fault =
   | 'slow, seldom scraped'
   | 'takes nothing new'
   | 'breaks off'
+  | 'breaks off at once'
   | 'has too much to do';
 
 const NO_SCRAPES: ReadonlySet<Fault> = new Set<Fault>([
@@ -206,11 +207,12 @@ export class EjectionBed {
         unlessItHangs(() => (streaming ? routed.firstToken() : undefined)),
       );
       this.#has(server, 1);
-      this.clock.setTimer(ttftMs + ANSWER_MS, () => this.#has(server, -1));
-      sent.failed = fault === 'breaks off';
+      const answerMs = fault === 'breaks off at once' ? 1 : ANSWER_MS;
+      this.clock.setTimer(ttftMs + answerMs, () => this.#has(server, -1));
+      sent.failed = fault === 'breaks off' || fault === 'breaks off at once';
       const outcome = sent.failed ? 'failed' : 'completed';
       this.clock.setTimer(
-        ttftMs + ANSWER_MS,
+        ttftMs + answerMs,
         unlessItHangs(() => routed.done(outcome)),
       );
       this.clock.setTimer(60_000, () => routed.done('aborted'));

@@ -224,7 +224,7 @@ export class Ejector implements EndpointObserver {
     health.consecutiveFailures += 1;
     health.failedAt = at;
     if (health.ejected !== undefined) {
-      if (health.trials.has(routed)) this.#eject(health, 'trial-failed', at);
+      if (health.isTrial(routed)) this.#eject(health, 'trial-failed', at);
       return;
     }
     const found = failureReason(health, this.#known.values(), { at, plan });

@@ -50,6 +50,8 @@ export class EndpointHealth {
   scrapeGapMs: Millis = 0;
   ejected: Ejected | undefined;
   readonly #trials: Set<Routed> = new Set();
+  /** Those that have passed since it is ejected; answers may still break off. */
+  readonly #passed: Set<Routed> = new Set();
   #trialsPassed = 0;
   /** The share of its requests that failed when it was ejected. */
   #failedShare = 0;
@@ -130,7 +132,7 @@ export class EndpointHealth {
     this.ejected = undefined;
     // First tokens that were late while it was silent do not count against it now.
     this.progressAt = at;
-    this.#trials.clear();
+    this.#endTrials();
     this.#ejections -= 1;
   }
 
@@ -148,7 +150,7 @@ export class EndpointHealth {
     if (this.ejected === undefined) this.#failedShare = all > 0 ? this.share.failed(at) / all : 0;
     this.ejected = { reason, since, until: from + this.#nextBackoffMs(plan) };
     this.failedAt = at;
-    this.#trials.clear();
+    this.#endTrials();
     this.#trialsPassed = 0;
   }
 
@@ -182,9 +184,19 @@ export class EndpointHealth {
     this.#offeredAt = Number.NEGATIVE_INFINITY;
   }
 
+  /** Whether the request tries, or has tried with success, whether it works again. */
+  isTrial(routed: Routed): boolean {
+    return this.#trials.has(routed) || this.#passed.has(routed);
+  }
+
   /** The requests that try whether it works again. */
   get trials(): ReadonlySet<Routed> {
     return this.#trials;
+  }
+
+  #endTrials(): void {
+    this.#trials.clear();
+    this.#passed.clear();
   }
 
   /**
@@ -200,6 +212,7 @@ export class EndpointHealth {
    */
   trialPassed(routed: Routed, at: Millis, { trials }: EjectionPlan): 'back' | 'ejected' {
     this.#trials.delete(routed);
+    this.#passed.add(routed);
     this.#trialsPassed += 1;
     const revealing = Math.log(CHANCE_OF_PASSING) / Math.log(1 - this.#failedShare);
     if (this.#trialsPassed < Math.max(trials, Math.min(TRIALS_MAX, revealing))) return 'ejected';
@@ -220,7 +233,7 @@ export class EndpointHealth {
 
   comeBack(at: Millis): void {
     this.ejected = undefined;
-    this.#trials.clear();
+    this.#endTrials();
     this.#backAt = at;
     this.consecutiveFailures = 0;
     this.share.clear();
