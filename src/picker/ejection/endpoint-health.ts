@@ -50,7 +50,7 @@ export class EndpointHealth {
   scrapeGapMs: Millis = 0;
   ejected: Ejected | undefined;
   readonly #trials: Set<Routed> = new Set();
-  /** Those that have passed since it is ejected; answers may still break off. */
+  /** Trials that have passed since it is ejected; their answers may still break off. */
   readonly #passed: Set<Routed> = new Set();
   #trialsPassed = 0;
   /** The share of its requests that failed when it was ejected. */
