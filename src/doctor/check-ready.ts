@@ -1,4 +1,3 @@
-import { firstOf } from '../framework/values/first-of.ts';
 import type { Finding } from './finding.ts';
 
 /** What `/readyz` answers: its status and text. */
@@ -111,8 +110,8 @@ function inOneLine(error: string): string {
   const [file = '', ...lines] = error.split('\n').map((line) => line.trim());
   const [, untold = '0'] = AND_MORE.exec(lines.at(-1) ?? '') ?? [];
   const faults = lines.filter((line) => !AND_MORE.test(line));
-  const { shown, more } = firstOf(faults, FAULTS_SHOWN);
-  const others = more + Number(untold);
+  const shown = faults.slice(0, FAULTS_SHOWN);
+  const others = faults.length - shown.length + Number(untold);
   const last = others === 0 ? '' : `; and ${others.toLocaleString('en')} more`;
   const first = shown.length === 0 ? file : `${file} ${shown.join('; ')}`;
   const isLong = first.length > ERROR_CHARACTERS_MAX;

@@ -2,7 +2,7 @@ import type { Finding } from './finding.ts';
 
 /** How the latest requests at an endpoint ended. */
 export interface LatestRequests {
-  /** Those that were answered or failed. */
+  /** Requests that were answered or failed. */
   readonly requests: number;
   /** By the status of the answer, or `no answer`, or `broken`. */
   readonly failed: Readonly<Record<string, number>>;

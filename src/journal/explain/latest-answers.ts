@@ -4,7 +4,7 @@ import type { Millis } from '../../framework/runtime.ts';
 /** What became of a request after its pick. */
 export interface RequestAnswer {
   readonly outcome: Outcome | 'under-way';
-  /** That of the answer's headers; left out where none have come. */
+  /** The status of the answer's headers; left out where none have come. */
   readonly status?: number;
   /** The address that the proxy used, where it is not the one that was picked. */
   readonly servedBy?: string;
@@ -12,7 +12,7 @@ export interface RequestAnswer {
 
 /** How the latest requests at one address ended. */
 export interface AnswersAt {
-  /** Those that were answered or failed, and not those whose clients left. */
+  /** Requests that were answered or failed, without those whose clients left. */
   readonly requests: number;
   /** By the status of the answer, or `no answer`, or `broken`. */
   readonly failed: Readonly<Record<string, number>>;

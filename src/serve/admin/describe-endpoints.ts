@@ -13,7 +13,7 @@ import {
   type ServedModel,
   STARTED_AT,
 } from '../../framework/endpoint-attributes.ts';
-import type { Clock } from '../../framework/runtime.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { LastRefusals } from '../../journal/explain/last-refusals.ts';
 import type { AnswersAt, LatestAnswers } from '../../journal/explain/latest-answers.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
@@ -21,7 +21,6 @@ import type { Ejected } from '../../picker/ejection/ejection-plan.ts';
 import { EJECTION_WORDS } from '../../picker/ejection/ejection-words.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { isoTime } from '../../runtime/clock/iso-time.ts';
-import { type LiveCounts, STEP_MS } from '../live/live-counts.ts';
 
 /** Names of each kind at each endpoint. Servers may have thousands of adapters. */
 const MODEL_NAMES_MAX = 100;
@@ -38,7 +37,7 @@ export interface DescribedParts {
     | { readonly answers: LatestAnswers; readonly refusals: LastRefusals }
     | undefined;
   /** Left out where nothing counts. */
-  readonly live?: Pick<LiveCounts, 'ended' | 'step'>;
+  readonly live?: { pickedIn(ms: Millis): number };
 }
 
 /** The pool as JSON for people: each endpoint with its last report and what is in flight there. */
@@ -97,10 +96,9 @@ function describeEndpoint(endpoint: Endpoint, picker: EndpointPicker, now: numbe
 /** How many requests were decided in the last five minutes, and how many were refused, and why. */
 function describeRequests({ picker, recorder, live }: DescribedParts): object | undefined {
   if (recorder === undefined || live === undefined) return undefined;
-  const steps = live.ended(live.step - RECENT_MS / STEP_MS);
   const since = picker.clock.wallTime() - RECENT_MS;
   return {
-    decided: steps.reduce((sum, { picked }) => sum + picked, 0),
+    decided: live.pickedIn(RECENT_MS),
     refused: Object.fromEntries(recorder.refusals.countsSince(since)),
   };
 }

@@ -98,6 +98,14 @@ export class LiveCounts implements JournalSubscriber {
     );
   }
 
+  /** Requests that went to an endpoint in the last so many milliseconds, up to ten minutes. */
+  pickedIn(ms: Millis): number {
+    return this.ended(this.step - Math.ceil(ms / STEP_MS)).reduce(
+      (sum, { picked }) => sum + picked,
+      0,
+    );
+  }
+
   #describe(step: number, wallOffset: number): LiveStep {
     const place = step % STEPS;
     const median = this.#observed.quantile(place, 0.5);
