@@ -60,13 +60,15 @@ async function modulePlugins(path: string, loadMsMax: Millis): Promise<Partial<P
 
 /** Rejects where a module awaits at its top level, in itself or an import, what does not come. */
 async function inTime(loading: Promise<unknown>, limitMs: Millis): Promise<unknown> {
-  const { promise, reject } = Promise.withResolvers<never>();
   const seconds = limitMs / 1000;
   const message = `it did not come to its end within ${seconds} s: something that it awaits at its top level does not end; begin such work in create, and do not wait for it there`;
   // Keeps the process alive: nothing else may, and then Node ends without a word about the module.
-  const timer = setTimeout(() => reject(new Error(message)), limitMs);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(message)), limitMs);
+  });
   try {
-    return await Promise.race([loading, promise]);
+    return await Promise.race([loading, late]);
   } finally {
     clearTimeout(timer);
   }

@@ -32,7 +32,7 @@ export function textOf(value: unknown): string | undefined {
 
 /** The names of the fields that hold one value each, those within objects with points. */
 export function fieldNames(object: PlainObject): readonly string[] {
-  return shortened(namesIn(object, DEPTH_MAX));
+  return namesInMessage(namesIn(object, DEPTH_MAX));
 }
 
 function namesIn(object: PlainObject, depth: number): readonly string[] {
@@ -44,7 +44,7 @@ function namesIn(object: PlainObject, depth: number): readonly string[] {
 }
 
 /** As many names as a message can have. */
-export function shortened(names: readonly string[]): readonly string[] {
+export function namesInMessage(names: readonly string[]): readonly string[] {
   if (names.length <= NAMES_MAX) return names;
   return [...names.slice(0, NAMES_MAX), `${names.length - NAMES_MAX} more`];
 }

@@ -1,5 +1,4 @@
 import { isPlainObject } from '../../../framework/values/plain-object.ts';
-import { cells, opensQuotes, SEPARATORS, type Separator } from '../formats/csv-cells.ts';
 import { jsonValue } from '../json-fields.ts';
 import {
   BLOCK_TOKENS_WITHOUT_IDS,
@@ -7,8 +6,9 @@ import {
   type TraceFormat,
   type TraceReader,
 } from '../trace-format.ts';
-import { fieldNames, fieldOf, shortened } from './column-values.ts';
+import { fieldNames, fieldOf, namesInMessage } from './column-values.ts';
 import { ColumnsRow } from './columns-row.ts';
+import { csvCells, opensQuotes, SEPARATORS, type Separator } from './csv-cells.ts';
 import type { TraceColumns } from './trace-columns.ts';
 
 /** The line's characters that an error message contains at most. */
@@ -52,21 +52,21 @@ function jsonReader(columns: TraceColumns): TraceReader {
 function tableReader(columns: TraceColumns, header: string): TraceReader | string {
   const wanted = Object.values(columns).map(({ name }) => name);
   const lacking = (separator: Separator): readonly string[] => {
-    const names = cells(header, separator);
+    const names = csvCells(header, separator);
     return wanted.filter((name) => !names.includes(name));
   };
   const separator = SEPARATORS.toSorted((a, b) => lacking(a).length - lacking(b).length)[0] ?? ',';
-  const names = cells(header, separator);
+  const names = csvCells(header, separator);
   const missing = lacking(separator);
   if (missing.length > 0) {
-    return `the header has no column ${missing.join(', ')}; it has ${shortened(names).join(', ')}`;
+    return `the header has no column ${missing.join(', ')}; it has ${namesInMessage(names).join(', ')}`;
   }
   const twice = wanted.find((name) => names.indexOf(name) < names.lastIndexOf(name));
   if (twice !== undefined) return `the header has the column ${twice} more than once`;
   const places = new Map(names.map((name, place) => [name, place]));
   const row = new ColumnsRow(columns);
   const read = (line: string): ReadResult => {
-    const values = cells(line, separator);
+    const values = csvCells(line, separator);
     if (opensQuotes(values)) return 'a value in quotes does not end';
     if (values.length !== names.length) {
       return `${values.length} columns, but the header has ${names.length}`;

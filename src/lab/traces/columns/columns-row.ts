@@ -1,9 +1,9 @@
-import { plainNumber, tokenCount } from '../formats/csv-cells.ts';
 import { exactId, jsonValue } from '../json-fields.ts';
 import type { TraceRequest } from '../trace.ts';
 import { NO_TRACE_BLOCKS, type ReadResult, SKIPPED, TOKENS_MAX } from '../trace-format.ts';
 import { utcMs } from '../utc-time.ts';
 import { textOf } from './column-values.ts';
+import { plainNumber, tokenCount } from './csv-cells.ts';
 import type { TraceColumn, TraceColumns } from './trace-columns.ts';
 
 /** A row: the value of a column, undefined where the row has none of this name, and all names. */

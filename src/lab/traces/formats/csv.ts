@@ -1,9 +1,9 @@
 import { ConfigError } from '../../../framework/error.ts';
+import { csvCells, opensQuotes, plainNumber, tokenCount } from '../columns/csv-cells.ts';
 import type { TraceRequest } from '../trace.ts';
 import type { TraceReader } from '../trace-format.ts';
 import { NO_TRACE_BLOCKS, readerOf, TOKENS_MAX, type TraceFormat } from '../trace-format.ts';
 import { utcMs, utcText } from '../utc-time.ts';
-import { cells, opensQuotes, plainNumber, tokenCount } from './csv-cells.ts';
 
 /** The columns of a CSV format by name, in any order, and how it writes times. */
 interface CsvColumns {
@@ -75,7 +75,7 @@ export const AZURE: TraceFormat = {
   about: 'Azure’s CSV of 2023, 2024 and 2025',
   carries: [],
   shape: 'lines',
-  firstLine: (text) => missingIn(cells(text), AZURE_COLUMNS).length === 0,
+  firstLine: (text) => missingIn(csvCells(text), AZURE_COLUMNS).length === 0,
   csvColumns: needed(AZURE_COLUMNS),
   ordered: true,
   reader: (header) => csvReader(header, AZURE_COLUMNS),
@@ -93,7 +93,7 @@ export const BURST_GPT: TraceFormat = {
   about: 'BurstGPT’s CSV',
   carries: ['model', 'session'],
   shape: 'lines',
-  firstLine: (text) => missingIn(cells(text), BURST_GPT_COLUMNS).length === 0,
+  firstLine: (text) => missingIn(csvCells(text), BURST_GPT_COLUMNS).length === 0,
   csvColumns: needed(BURST_GPT_COLUMNS),
   ordered: true,
   reader: (header) => csvReader(header, BURST_GPT_COLUMNS),
@@ -134,7 +134,7 @@ function readOnlyCsv(name: string, about: string, columns: CsvColumns): TraceFor
     about,
     carries: columns.session === undefined ? [] : ['session'],
     shape: 'lines',
-    firstLine: (text) => missingIn(cells(text), columns).length === 0,
+    firstLine: (text) => missingIn(csvCells(text), columns).length === 0,
     csvColumns: needed(columns),
     ordered: true,
     reader: (header) => csvReader(header, columns),
@@ -150,7 +150,7 @@ function missingIn(columns: readonly string[], wanted: CsvColumns): readonly str
 }
 
 function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
-  const columns = cells(header);
+  const columns = csvCells(header);
   const missing = missingIn(columns, wanted);
   if (missing.length > 0) return `the header has no column ${missing.join(', ')}`;
   const twice = needed(wanted).find((name) => columns.indexOf(name) < columns.lastIndexOf(name));
@@ -165,7 +165,7 @@ function readRow(
   wanted: CsvColumns,
 ): TraceRequest | string {
   const { time, prompt, output } = wanted;
-  const values = cells(line);
+  const values = csvCells(line);
   if (opensQuotes(values)) {
     return 'a value in quotes does not end on its line: write each request on one line';
   }

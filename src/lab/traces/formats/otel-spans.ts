@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { parseJson, spanId } from '../json-fields.ts';
 import { modelCallReader, type RecordedSpan } from '../model-call.ts';
-import { noTraceOf } from '../no-trace.ts';
 import type { TraceFormat } from '../trace-format.ts';
+import { noTraceOf } from './no-trace.ts';
 
 /** OTLP's JSON has 64-bit numbers as strings; some exporters write them as numbers. */
 const nanoseconds = z.union([z.string().regex(/^\d{1,20}$/), z.number().nonnegative()]);

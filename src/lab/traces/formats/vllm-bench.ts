@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { outputTokens, parseJson, promptTokens } from '../json-fields.ts';
-import { noTraceOf } from '../no-trace.ts';
 import type { TraceRequest } from '../trace.ts';
 import {
   NO_TRACE_BLOCKS,
@@ -9,6 +8,7 @@ import {
   SKIPPED,
   type TraceFormat,
 } from '../trace-format.ts';
+import { noTraceOf } from './no-trace.ts';
 
 /** Parallel lists, one value for each request; times are in seconds. */
 const result = z.object({

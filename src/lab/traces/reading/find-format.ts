@@ -1,23 +1,23 @@
 import { ConfigError } from '../../../framework/error.ts';
-import { shortened } from '../columns/column-values.ts';
+import { namesInMessage } from '../columns/column-values.ts';
+import { csvCells, SEPARATORS } from '../columns/csv-cells.ts';
 import { columnsAdvice } from '../columns/trace-columns.ts';
 import { AIBRIX } from '../formats/aibrix.ts';
 import { AIPERF } from '../formats/aiperf.ts';
 import { BAILIAN } from '../formats/bailian.ts';
 import { COPILOT } from '../formats/copilot.ts';
 import { AZURE, BURST_GPT, MULTI_ROUND_QA, SPLITWISE, VIDUR } from '../formats/csv.ts';
-import { cells, SEPARATORS } from '../formats/csv-cells.ts';
 import { DYNAMO } from '../formats/dynamo.ts';
 import { GUIDE_LLM } from '../formats/guidellm.ts';
 import { INFERENCE_PERF } from '../formats/inference-perf.ts';
 import { JAEGER } from '../formats/jaeger.ts';
 import { LITELLM } from '../formats/litellm.ts';
 import { MOONCAKE } from '../formats/mooncake-trace.ts';
+import { noTraceOf, PLAIN_LINE } from '../formats/no-trace.ts';
 import { OTEL } from '../formats/otel-spans.ts';
 import { POINTSMAN } from '../formats/pointsman.ts';
 import { SGLANG_BENCH } from '../formats/sglang-bench.ts';
 import { VLLM_BENCH } from '../formats/vllm-bench.ts';
-import { noTraceOf, PLAIN_LINE } from '../no-trace.ts';
 import type { TraceFormat } from '../trace-format.ts';
 
 /**
@@ -85,10 +85,10 @@ function documentOf(head: string): TraceFormat | undefined {
 
 /** What may be the names of columns; none for what is no header. */
 function columnsIn(text: string): readonly string[] {
-  const names = SEPARATORS.map((mark) => cells(text, mark)).toSorted(
+  const names = SEPARATORS.map((mark) => csvCells(text, mark)).toSorted(
     (a, b) => b.length - a.length,
   )[0];
-  return names === undefined || names.length < 2 ? [] : shortened(names);
+  return names === undefined || names.length < 2 ? [] : namesInMessage(names);
 }
 
 /** What is wrong with a line that is almost the header of a known CSV. */

@@ -19,7 +19,7 @@ function cellPattern(mark: string): RegExp {
 }
 
 /** Values in quotes may have separators; a quote in them is written twice. */
-export function cells(line: string, separator: Separator = ','): readonly string[] {
+export function csvCells(line: string, separator: Separator = ','): readonly string[] {
   if (!line.includes('"')) return line.split(separator).map((cell) => cell.trim());
   return Array.from(line.matchAll(CELL[separator]), ([, quoted, plain = '']) =>
     (quoted?.replaceAll('""', '"') ?? plain).trim(),

@@ -1,6 +1,6 @@
-import { objectOf } from '../../framework/values/plain-object.ts';
-import { fieldNames } from './columns/column-values.ts';
-import { columnsAdvice } from './columns/trace-columns.ts';
+import { objectOf } from '../../../framework/values/plain-object.ts';
+import { fieldNames } from '../columns/column-values.ts';
+import { columnsAdvice } from '../columns/trace-columns.ts';
 
 /** Names by which data sets of prompts and conversations hold their texts. */
 const TEXTS = /"(?:conversations?|messages|prompts?|turns|text)"\s*:/;
