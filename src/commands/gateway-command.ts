@@ -7,6 +7,7 @@ import { untilSignal } from '../runtime/process/process-end.ts';
 import {
   addTimeLimits,
   atLeastOne,
+  listenHost,
   port,
   type TimeLimitFlag,
   wholeNumber,
@@ -41,7 +42,7 @@ const DRAIN_TIMEOUT_MS = 10_000;
 export function gatewayCommand(): Command {
   const command = new Command('gateway')
     .description('run the embedded gateway, an HTTP proxy for machines without Envoy')
-    .option('--host <address>', 'listen on this address', '127.0.0.1')
+    .option('--host <address>', 'listen on this address', listenHost, '127.0.0.1')
     .option('--port <port>', 'listen on this port; 0 selects a free one', port, 8081)
     .option(
       '--picker <host:port>',

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { commandLineError } from '../../framework/error.ts';
 import type { ListenOptions } from '../../serve/options/serve-options.ts';
-import { port, wholeNumber } from './option-values.ts';
+import { listenHost, port, wholeNumber } from './option-values.ts';
 
 /** By far more than one deciding thread can serve. */
 const IO_WORKERS_MAX = 64;
@@ -14,7 +14,7 @@ export interface ListenFlags
 /** Where `serve` listens, and in how many threads. */
 export function addListenOptions(command: Command): Command {
   return command
-    .option('--host <address>', 'address to listen on', '0.0.0.0')
+    .option('--host <address>', 'address to listen on', listenHost, '0.0.0.0')
     .option('--extproc-port <port>', 'port of the ext_proc and health services (gRPC)', port, 9002)
     .option('--health-port <port>', 'port of a health service without TLS (gRPC)', port)
     .option(

@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { simulateCommand } from '../simulate-command.ts';
+import { listenHost } from './option-values.ts';
+
+it('[V623] an IPv6 address to listen on may have the brackets of a URL', () => {
+  expect(['[::1]', '::1', '0.0.0.0', '[::]'].map(listenHost)).toEqual([
+    '::1',
+    '::1',
+    '0.0.0.0',
+    '::',
+  ]);
+});
 
 describe('the options of simulate', () => {
   it.each([

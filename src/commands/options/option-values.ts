@@ -66,6 +66,11 @@ export function percent(text: string): number {
   throw new InvalidArgumentError(`${text} is not a percentage: give a number from 0 to 100.`);
 }
 
+/** An address to listen on: an IPv6 address may have the brackets of a URL. */
+export function listenHost(text: string): string {
+  return text.replace(/^\[(.*)\]$/, '$1');
+}
+
 /** A port from 0 to 65535. Throws for anything else. */
 export function port(text: string): number {
   const value = Number(text);

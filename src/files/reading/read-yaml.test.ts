@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { readYaml } from './read-yaml.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { readYaml, yamlLibrary } from './read-yaml.ts';
 
 it('[V295] stops at a hundred errors, and shows the first', () => {
   const broken = (lines: number): string => '- "\\q"\n'.repeat(lines);
@@ -61,6 +61,16 @@ describe('[D563] a small text', () => {
   ])('of nested %s, %i of them, is refused with the bound', (_what, levels, open) => {
     expect(() => readYaml(`a: ${open.repeat(levels)}`, 'a')).toThrow('deeper than 200 levels');
   });
+
+  it.each(['[', '- ', '{a: ', 'a: '])(
+    '[V621] of "%s" again and again is read no further than to the bound',
+    (open) => {
+      const next = vi.spyOn(yamlLibrary().Parser.prototype, 'next');
+      expect(() => readYaml(open.repeat(10_000), 'a')).toThrow('deeper than 200 levels');
+      expect(next.mock.calls.length).toBeLessThan(2000);
+      next.mockRestore();
+    },
+  );
 
   it('may nest two hundred levels', () => {
     expect(readYaml(`${'['.repeat(200)}${']'.repeat(200)}`, 'a')).toHaveLength(1);

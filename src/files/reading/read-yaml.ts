@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { ConfigError, type ConfigIssue, messageOf } from '../../framework/error.ts';
-import { checkExpansion, LEVELS_MAX, tooDeepAt } from './yaml-bounds.ts';
+import { checkExpansion, LEVELS_MAX, tooDeepAt, tooDeepIn } from './yaml-bounds.ts';
 import { repeatedKeys } from './yaml-keys.ts';
 
 /** Each is looked up among all anchors and aliases. */
@@ -105,12 +105,12 @@ function parsed(text: string, parts: ParsedParts): readonly Yaml.Document.Parsed
   const composer = composerOf(parts, documents);
   const message = `is nested deeper than ${LEVELS_MAX} levels`;
   try {
-    for (const token of new (yamlLibrary().Parser)(lineCounter.addNewLine).parse(text)) {
-      const at = tooDeepAt(token);
+    for (const token of tokensOf(text, lineCounter)) {
+      const at = typeof token === 'number' ? token : tooDeepAt(token);
       if (at !== undefined) {
         throw new ConfigError(source, syntaxIssues([{ at, message }], lineCounter));
       }
-      documents.push(...composer.next(token));
+      if (typeof token !== 'number') documents.push(...composer.next(token));
     }
     documents.push(...composer.end());
     return documents;
@@ -120,6 +120,25 @@ function parsed(text: string, parts: ParsedParts): readonly Yaml.Document.Parsed
     if (!(error instanceof RangeError)) throw error;
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
+}
+
+/**
+ * The parts of a text, and in their place, as a number of characters, the first list or map that is
+ * nested too deeply: what follows is not read, which would take long.
+ */
+function* tokensOf(
+  text: string,
+  lineCounter: Yaml.LineCounter,
+): Generator<Yaml.CST.Token | number, void> {
+  const { Lexer, Parser } = yamlLibrary();
+  const parser = new Parser(lineCounter.addNewLine);
+  lineCounter.addNewLine(0);
+  for (const lexeme of new Lexer().lex(text)) {
+    yield* parser.next(lexeme);
+    const at = tooDeepIn(parser.stack);
+    if (at !== undefined) yield at;
+  }
+  yield* parser.end();
 }
 
 /** Makes documents of tokens. Throws TooManyFaults past `FAULTS_MAX` faults of the first. */

@@ -18,6 +18,12 @@ export function tooDeepAt(document: CST.Token): number | undefined {
   return undefined;
 }
 
+/** The same of a document that is being read: what is open, from the outside to the inside. */
+export function tooDeepIn(open: readonly CST.Token[]): number | undefined {
+  if (open.length <= LEVELS_MAX) return undefined;
+  return open.filter((token) => 'items' in token)[LEVELS_MAX]?.offset;
+}
+
 function childrenOf(token: Child): readonly Child[] {
   if (!token || !('items' in token)) return [];
   return token.items.flatMap(({ key, value }) => [key, value]);

@@ -5,7 +5,7 @@ import {
   type HealthAnswerer,
   SIDECAR_DEFAULTS,
 } from '../../../sidecar/options/sidecar-options.ts';
-import { atLeastOne, port } from '../../options/option-values.ts';
+import { atLeastOne, listenHost, port } from '../../options/option-values.ts';
 import { addBoundOptions, type BoundFlags } from './bound-flags.ts';
 import { addConnectorOptions, type ConnectorFlags } from './connector-flags.ts';
 import { addMoriIoOptions, type MoriIoFlags } from './mori-io-flags.ts';
@@ -34,7 +34,7 @@ export interface SidecarFlags
 /** The options of `pointsman sidecar`. */
 export function addSidecarOptions(command: Command): Command {
   command
-    .option('--host <address>', 'listen on this address', '0.0.0.0')
+    .option('--host <address>', 'listen on this address', listenHost, '0.0.0.0')
     .option('--port <port>', 'listen on this port; 0 selects a free one', port, 8000)
     .option('--engine <host:port>', 'the decoding server', server, '127.0.0.1:8200')
     .option(

@@ -30,6 +30,15 @@ describe('isHost', () => {
     'a:80',
     'é',
   ])('refuses %j', (text) => expect(isHost(text)).toBe(false));
+
+  it.each(['0x7f000001', '0X7F.1', 'a.0x1', '127.0.0.0x1.', '0x', 'a.1'])(
+    '[V622] refuses %s, which systems read as an IPv4 address',
+    (text) => expect(isHost(text)).toBe(false),
+  );
+
+  it.each(['0xab.svc', '0xvllm', 'x0x1'])('takes the name %s', (text) =>
+    expect(isHost(text)).toBe(true),
+  );
 });
 
 describe('hostPort', () => {

@@ -4,10 +4,11 @@ import { bareHostOf, portOf } from '../../../framework/values/server-address.ts'
 const LABEL = '[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?';
 /**
  * With underscores, as container names have, a letter in the last part, unlike addresses, and
- * perhaps the dot at the end that keeps search domains away.
+ * perhaps the dot at the end that keeps search domains away. A last part that is a number, also a
+ * hexadecimal one, makes all of it an IPv4 address for systems and URLs.
  */
 const HOST_NAME = new RegExp(
-  `^(?=.{1,254}$)(?=(.*\\.)?[^.]*[a-z_])${LABEL}(\\.${LABEL})*\\.?$`,
+  `^(?=.{1,254}$)(?=(.*\\.)?[^.]*[a-z_][^.]*\\.?$)(?!(.*\\.)?0x[0-9a-f]*\\.?$)${LABEL}(\\.${LABEL})*\\.?$`,
   'i',
 );
 
@@ -23,6 +24,11 @@ export function isHost(text: string): boolean {
 /** IPv6 addresses have no brackets. */
 export function isAddress(text: string): boolean {
   return ip.safeParse(text).success;
+}
+
+/** `0.0.0.0`, `::` or another spelling: an address to listen on, which names no server. */
+export function isUnspecified(host: string): boolean {
+  return /^[0.:]+$/.test(host);
 }
 
 /** The parts of a `host:port`; an IPv6 host without its brackets. */

@@ -7,6 +7,15 @@ it('[O273] names a port that is none, and its bounds', () => {
   );
 });
 
+it.each(['0.0.0.0:80', '[::]:80', '[0:0::0]:80'])(
+  '[V622] refuses %s, which names no server, and says which address would',
+  (text) => {
+    expect(() => parseStaticEndpoints([text])).toThrow(
+      `--endpoints[0]: ${text} is an address to listen on, and names no server: give the server’s own, such as 127.0.0.1`,
+    );
+  },
+);
+
 describe('parseStaticEndpoints', () => {
   it('[G302] has one spelling of an IPv6 address', () => {
     expect(parseStaticEndpoints(['[FD00:0::1]:8000'])).toMatchObject([

@@ -1,7 +1,7 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ConfigError } from '../../../framework/error.ts';
 import type { EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
-import { isHostPort, usualHostPort } from './host-port.ts';
+import { isHostPort, isUnspecified, splitHostPort, usualHostPort } from './host-port.ts';
 
 /** Endpoints given as `host:port`. Throws ConfigError that lists every bad or repeated one. */
 export function parseStaticEndpoints(list: readonly string[]): readonly EndpointSpec[] {
@@ -25,6 +25,9 @@ function problemOf(text: string, repeated: boolean): string | undefined {
       return `${JSON.stringify(text)} has the port ${port}, which is none: give one from 1 to 65535`;
     }
     return `${JSON.stringify(text)} is not host:port, such as 10.0.0.1:8000 or [fd00::1]:8000`;
+  }
+  if (isUnspecified(splitHostPort(text).host)) {
+    return `${text} is an address to listen on, and names no server: give the server’s own, such as 127.0.0.1 on this machine`;
   }
   return repeated ? `${text} is given twice; leave one of them` : undefined;
 }
