@@ -1,3 +1,4 @@
+import { checkAnswersRefused } from './check-answers-refused.ts';
 import { checkCounters } from './check-counters.ts';
 import { checkRefusedFiles, checkTroubles, type ReadyAnswer, reasonsOf } from './check-ready.ts';
 import { checkRefused, type DecidedRequests } from './check-refused.ts';
@@ -86,6 +87,7 @@ export function checkPicker({
           ...group(old, OLD, endpoints),
           ...group(ejected, EJECTED, endpoints),
           ...checkRequests(endpoints),
+          ...checkAnswersRefused(endpoints),
         ]),
   ];
 }

@@ -6,13 +6,15 @@ export interface LatestRequests {
   readonly requests: number;
   /** By the status of the answer, or `no answer`, or `broken`. */
   readonly failed: Readonly<Record<string, number>>;
+  /** Answers from 400 to 499, by status; left out by earlier versions. */
+  readonly refused?: Readonly<Record<string, number>>;
   /** Requests that were picked for it, and that the proxy sent elsewhere. */
   readonly sentElsewhere: number;
   /** The time of the last failure; left out where none failed. */
   readonly lastFailed?: string;
 }
 
-interface EndpointRequests {
+export interface EndpointRequests {
   readonly address: string;
   readonly latest?: LatestRequests;
 }
@@ -58,13 +60,13 @@ export function checkRequests(endpoints: readonly EndpointRequests[]): readonly 
   ];
 }
 
-function part(some: number, all: number): string {
+export function part(some: number, all: number): string {
   const share = Math.round((100 * some) / all);
   const percent = share === 0 ? 'less than 1' : String(share);
   return `${some.toLocaleString('en')} of ${all.toLocaleString('en')} (${percent} %)`;
 }
 
-function kindsText(kinds: readonly (readonly [kind: string, count: number])[]): string {
+export function kindsText(kinds: readonly (readonly [kind: string, count: number])[]): string {
   return kinds
     .map(([kind, count]) => {
       const name = /^\d+$/.test(kind) ? `status ${kind}` : kind;

@@ -40,8 +40,20 @@ it('[O538] knows of the latest requests whether they are answered, by whom, and 
     'under way',
   ]);
   expect(Object.fromEntries(answers.byAddress(2000))).toEqual({
-    [a]: { requests: 3, failed: { 503: 1, broken: 1 }, sentElsewhere: 1, lastFailedAt: 1500 },
-    [b]: { requests: 1, failed: { 'no answer': 1 }, sentElsewhere: 0, lastFailedAt: 1000 },
+    [a]: {
+      requests: 3,
+      failed: { 503: 1, broken: 1 },
+      refused: {},
+      sentElsewhere: 1,
+      lastFailedAt: 1500,
+    },
+    [b]: {
+      requests: 1,
+      failed: { 'no answer': 1 },
+      refused: {},
+      sentElsewhere: 0,
+      lastFailedAt: 1000,
+    },
   });
   expect(answers.byAddress(302_000).size).toBe(0);
 
@@ -51,4 +63,18 @@ it('[O538] knows of the latest requests whether they are answered, by whom, and 
   answers.onEnded(open, 3000, 'failed', 500);
   expect(answers.byId().get(`r${open.number + 4096}`)).toEqual({ outcome: 'under-way' });
   expect(answers.byId().get('r5')).toBeUndefined();
+});
+
+it('[V624] counts by status how many requests each server has refused, which are no failures', () => {
+  const answers = new LatestAnswers();
+  for (const [number, status] of [429, 404, 429, 200, 500].entries()) {
+    const routed = routedTo('a:1', number);
+    answers.onRouted(routed);
+    answers.onEnded(routed, 1000, status === 500 ? 'failed' : 'completed', status);
+  }
+  expect(answers.byAddress(2000).get('a:1')).toMatchObject({
+    requests: 5,
+    failed: { 500: 1 },
+    refused: { 404: 1, 429: 2 },
+  });
 });

@@ -16,17 +16,23 @@ export interface AnswersAt {
   readonly requests: number;
   /** By the status of the answer, or `no answer`, or `broken`. */
   readonly failed: Readonly<Record<string, number>>;
+  /** Answers from 400 to 499, by status: the request may be to blame, or the server. */
+  readonly refused: Readonly<Record<string, number>>;
   /** Requests that were picked for it, and that the proxy sent elsewhere. */
   readonly sentElsewhere: number;
   /** When the last of them failed; left out where none did. */
   readonly lastFailedAt?: Millis;
 }
 
+/** What is known of an address without a request. */
+export const NONE: AnswersAt = { requests: 0, failed: {}, refused: {}, sentElsewhere: 0 };
+
 /** A list shows no more; at 17 bytes, an id and two addresses each they take some 400 KB. */
 const REQUESTS_MAX = 4096;
 /** What ended longer ago says nothing about the present. */
 const RECENT_MS: Millis = 300_000;
 const UNDER_WAY = OUTCOMES.length;
+const CLIENT_ERROR = 400;
 const SERVER_ERROR = 500;
 
 /** How the last requests ended, in memory of fixed size. */
@@ -76,7 +82,7 @@ export class LatestAnswers {
   byAddress(now: Millis): ReadonlyMap<string, AnswersAt> {
     const known = new Map<string, Counted>();
     const of = (address: string): Counted => {
-      const counted = known.get(address) ?? { requests: 0, failed: {}, sentElsewhere: 0 };
+      const counted = known.get(address) ?? { ...NONE, failed: {}, refused: {} };
       known.set(address, counted);
       return counted;
     };
@@ -90,6 +96,10 @@ export class LatestAnswers {
       if (outcome === 'aborted') continue;
       const counted = of(servedBy ?? picked);
       counted.requests += 1;
+      const { status = 0 } = answer;
+      if (status >= CLIENT_ERROR && status < SERVER_ERROR) {
+        counted.refused[status] = (counted.refused[status] ?? 0) + 1;
+      }
       if (outcome !== 'failed') continue;
       const why = failureOf(answer);
       counted.failed[why] = (counted.failed[why] ?? 0) + 1;
@@ -112,6 +122,7 @@ export class LatestAnswers {
 interface Counted extends AnswersAt {
   requests: number;
   readonly failed: Record<string, number>;
+  readonly refused: Record<string, number>;
   sentElsewhere: number;
   lastFailedAt?: Millis;
 }

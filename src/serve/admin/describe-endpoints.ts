@@ -15,7 +15,7 @@ import {
 } from '../../framework/endpoint-attributes.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { LastRefusals } from '../../journal/explain/last-refusals.ts';
-import type { AnswersAt, LatestAnswers } from '../../journal/explain/latest-answers.ts';
+import { type AnswersAt, type LatestAnswers, NONE } from '../../journal/explain/latest-answers.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { Ejected } from '../../picker/ejection/ejection-plan.ts';
 import { EJECTION_WORDS } from '../../picker/ejection/ejection-words.ts';
@@ -26,7 +26,6 @@ import { isoTime } from '../../runtime/clock/iso-time.ts';
 const MODEL_NAMES_MAX = 100;
 /** As long as what became of requests is counted. */
 const RECENT_MS = 300_000;
-const NO_ANSWERS: AnswersAt = { requests: 0, failed: {}, sentElsewhere: 0 };
 
 export interface DescribedParts {
   readonly picker: EndpointPicker;
@@ -55,7 +54,7 @@ export function describeEndpoints(parts: DescribedParts, now: number): unknown {
     latest: describeRequests(parts),
     endpoints: picker.pool.snapshot().map((endpoint) => ({
       ...describeEndpoint(endpoint, picker, now),
-      latest: latest && describeLatest(latest.get(endpoint.address) ?? NO_ANSWERS, picker.clock),
+      latest: latest && describeLatest(latest.get(endpoint.address) ?? NONE, picker.clock),
       prefixIndexBlocks: Object.fromEntries(
         indexes.map((index) => [index.name, index.size(endpoint)]),
       ),
