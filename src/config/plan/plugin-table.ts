@@ -135,10 +135,18 @@ export class PluginTable {
     if (this.typeOf(pluginRef) !== undefined) return undefined;
     if (this.#isInjected(pluginRef)) return this.inject(pluginRef);
     if (this.#mayName(pluginRef)) return undefined;
-    const hint = nearest(pluginRef, this.#entries.map(nameOf));
-    const message = `${pluginRef} is not the name of a plugin in plugins${hint}`;
+    const message = `${pluginRef} is not the name of a plugin in plugins${this.#hintFor(pluginRef)}`;
     this.#issues.push({ path, message });
     return undefined;
+  }
+
+  /** What to write in place of a name that no plugin has: the name of its type, for the most part. */
+  #hintFor(pluginRef: string): string {
+    const named = this.#entries.find(({ type }) => type === pluginRef);
+    if (named !== undefined) return `: the ${pluginRef} there is named ${nameOf(named)}`;
+    const similar = nearest(pluginRef, this.#entries.map(nameOf));
+    if (similar !== '' || !this.#types.has(pluginRef)) return similar;
+    return `: add it there with type: ${pluginRef}`;
   }
 
   /** Whether a plugin that cannot be read may have that name. */

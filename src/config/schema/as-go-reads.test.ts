@@ -71,3 +71,19 @@ describe('parameters that are no map', () => {
     expect(faults(plugin('load-aware-scorer', given))).toEqual([]);
   });
 });
+
+test.each([
+  [
+    'precise-prefix-cache-producer',
+    '{KvEventsConfig: {TopicFilter: "", PodDiscoveryConfig: {socketport: 5556}}}',
+  ],
+  ['disagg-profile-handler', '{Profiles: {Decode: decode}, deciders: {Prefill: d}}'],
+])(
+  '[D422] names within fields that have a default are read in any case: %s',
+  (type, parameters) => {
+    const rest = `plugins:\n- {type: ${type}, parameters: ${parameters}}\n- {type: always-disagg-pd-decider, name: d}\n`;
+    const profiles =
+      'schedulingProfiles: [{name: decode, plugins: []}, {name: prefill, plugins: []}]\n';
+    expect(faults(type === 'disagg-profile-handler' ? rest + profiles : rest)).toEqual([]);
+  },
+);

@@ -3,8 +3,19 @@ import { goDuration } from '../../framework/values/go-duration.ts';
 
 const name = z.string().min(1);
 
+/** For an entry of a list whose fields are left out: its first field, which it must have. */
+export function needsField(field: string): z.core.$ZodErrorMap {
+  return ({ code, input }) =>
+    code === 'invalid_type' && typeof input === 'string'
+      ? `must be a map with fields, not a string: write ${field}: ${input}`
+      : undefined;
+}
+
 /** `pluginRef` to a plugin of the list `plugins`. */
-export const reference: z.ZodType<PluginReference> = z.strictObject({ pluginRef: name });
+export const reference: z.ZodType<PluginReference> = z.strictObject(
+  { pluginRef: name },
+  { error: needsField('pluginRef') },
+);
 
 export interface PluginReference {
   readonly pluginRef: string;
@@ -28,7 +39,12 @@ const shared = {
     .boolean()
     .nullish()
     .transform((given) => given ?? true),
-  sources: list(z.strictObject({ pluginRef: name, extractors: list(reference) })),
+  sources: list(
+    z.strictObject(
+      { pluginRef: name, extractors: list(reference) },
+      { error: needsField('pluginRef') },
+    ),
+  ),
 };
 
 const discovery = { endpoints: reference.nullish(), peers: reference.nullish() };

@@ -32,7 +32,7 @@ describe('the first two fields', () => {
 
   test('[D513] fields of other objects of Kubernetes are refused, as there', () => {
     expect(issuesOf({ metadata: { name: 'a' }, status: {} })).toEqual([
-      'metadata: is not a known field',
+      'metadata: is not a known field; leave it out',
       'status: is not a known field',
     ]);
   });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { otherPurpose } from '../../files/reading/file-purpose.ts';
 import { readYaml } from '../../files/reading/read-yaml.ts';
 import { YAML_1_1_SCALARS } from '../../files/reading/yaml-scalars.ts';
-import { zodIssues } from '../../files/reading/zod-issues.ts';
+import { UNKNOWN_FIELD, zodIssues } from '../../files/reading/zod-issues.ts';
 import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
 import type { EjectionPlan } from '../../picker/ejection/ejection-plan.ts';
 import type { CapacityPlan } from '../../picker/plan/capacity-plan.ts';
@@ -16,6 +16,7 @@ import {
   dataLayerAlpha,
   dataLayerV1,
   list,
+  needsField,
   type PluginReference,
   reference,
 } from './data-layer-schema.ts';
@@ -39,22 +40,30 @@ export const CONFIG_KIND = 'EndpointPickerConfig';
 
 const name = z.string().min(1);
 
-const plugin = z.strictObject({
-  type: name,
-  name: z
-    .string()
-    .nullish()
-    .transform((given) => given || undefined),
-  /** Templates write a list where nothing is set. */
-  parameters: z.preprocess(
-    (given) => (Array.isArray(given) && given.length === 0 ? undefined : given),
-    z.record(z.string(), z.unknown()).nullish(),
-  ),
-});
+const plugin = z.strictObject(
+  {
+    type: name,
+    name: z
+      .string()
+      .nullish()
+      .transform((given) => given || undefined),
+    /** Templates write a list where nothing is set. */
+    parameters: z.preprocess(
+      (given) => (Array.isArray(given) && given.length === 0 ? undefined : given),
+      z.record(z.string(), z.unknown()).nullish(),
+    ),
+  },
+  { error: needsField('type') },
+);
 
 const profile = z.strictObject({
   name,
-  plugins: list(z.strictObject({ pluginRef: name, weight: z.number().nullish() })),
+  plugins: list(
+    z.strictObject(
+      { pluginRef: name, weight: z.number().nullish() },
+      { error: needsField('pluginRef') },
+    ),
+  ),
 });
 
 /** The other fields are parameters of the scheduler type. */
@@ -179,7 +188,7 @@ export function checkShape(value: unknown, source: string): CheckedShape {
   const notes = [...headNotes, ...used.notes];
   const parsed = schema.safeParse(used.value);
   if (parsed.success) return { config: parsed.data, issues: [], unread: undefined, notes };
-  const issues = withOlderFields(zodIssues(parsed.error, { schema }));
+  const issues = withPlaces(withOlderFields(zodIssues(parsed.error, { schema })));
   // A document of another kind would get errors that say nothing.
   if (isConfig(used.value)) {
     for (const left of ['fields', 'sections'] as const) {
@@ -189,6 +198,21 @@ export function checkShape(value: unknown, source: string): CheckedShape {
     }
   }
   throw new ConfigError(source, issues);
+}
+
+/** Where a field stands that manifests and other tools have at the place of an unknown one. */
+const PLACES: readonly (readonly [path: RegExp, advice: string])[] = [
+  [/^plugins\[\d+\]\.[^.[]+$/, '; what a plugin takes stands in its parameters'],
+  [/^spec$/, '; what stands in it stands at the top here'],
+  [/^metadata$/, '; leave it out'],
+];
+
+function withPlaces(issues: readonly ConfigIssue[]): readonly ConfigIssue[] {
+  return issues.map((issue) => {
+    if (issue.message !== UNKNOWN_FIELD) return issue;
+    const advice = PLACES.find(([path]) => path.test(issue.path))?.[1];
+    return { ...issue, message: `${UNKNOWN_FIELD}${advice ?? ''}` };
+  });
 }
 
 /**

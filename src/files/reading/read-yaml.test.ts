@@ -95,3 +95,11 @@ describe('[D563] a small text', () => {
     expect(() => readYaml('a: &a {b: *a}\n', 'a')).toThrow('that contains it');
   });
 });
+
+it.each([
+  ['parameters: {{ .Values.parameters }}', 14],
+  ['a: {[1]: 2}', 5],
+])('[D630] refuses a map or a list as a key, as of a template: %s', (line, column) => {
+  const message = `a:\n  line 2, column ${column}: a key must be a text, and this is a map or a list; where`;
+  expect(() => readYaml(`b: 1\n${line}\n`, 'a')).toThrow(message);
+});

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { ConfigError, type ConfigIssue, messageOf } from '../../framework/error.ts';
 import { checkExpansion, LEVELS_MAX, tooDeepAt, tooDeepIn } from './yaml-bounds.ts';
-import { repeatedKeys } from './yaml-keys.ts';
+import { keyFaults } from './yaml-keys.ts';
 
 /** Each is looked up among all anchors and aliases. */
 const ALIASES_MAX = 1000;
@@ -29,9 +29,7 @@ export function readYaml(
   const lineCounter = new (yamlLibrary().LineCounter)();
   const errors: SyntaxFault[] = [];
   const [document, ...others] = parsed(text, { lineCounter, errors, source, scalars });
-  for (const at of document ? repeatedKeys(document, yamlLibrary(), FAULTS_MAX + 1) : []) {
-    errors.push({ at, message: 'Map keys must be unique' });
-  }
+  errors.push(...(document ? keyFaults(document, yamlLibrary(), FAULTS_MAX + 1) : []));
   const second = others.find((other) => !isEmpty(other));
   if (second !== undefined) {
     errors.push({ at: second.range[0], message: 'begins another document; keep one of them' });

@@ -25,6 +25,9 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Zod's own text about a type. */
 const WRONG_TYPE = /^Invalid input: expected \w+, received (-?\w+)$/;
 
+/** What is said of one for which there is no other name, and no other place. */
+export const UNKNOWN_FIELD = 'is not a known field';
+
 /** `at` is the path of the parsed value, such as `plugins[0].parameters`. */
 export function zodIssues(
   error: z.ZodError,
@@ -36,7 +39,7 @@ export function zodIssues(
       const known = namesAt(schema, issue.path);
       return issue.keys.map((key) => ({
         path: pathText([...issue.path, key], at),
-        message: `is not a known field${nearest(key, known)}`,
+        message: `${UNKNOWN_FIELD}${nearest(key, known) || placeOf(key, schema)}`,
       }));
     }
     const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
@@ -140,6 +143,24 @@ function namesAt(schema: unknown, path: readonly PropertyKey[]): readonly string
   return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
 }
 
+/** Deeper than any configuration; a schema may contain itself. */
+const DEPTH_MAX = 8;
+
+/** Where `schema` has a field of that name, in it or in its maps; empty where that is no one place. */
+function placeOf(name: string, schema: unknown): string {
+  const places = placesOf(name, unwrapped(schema), []);
+  return places.length === 1 ? ` (did you mean ${places[0]}?)` : '';
+}
+
+function placesOf(name: string, schema: unknown, path: readonly string[]): readonly string[] {
+  if (!(schema instanceof z.ZodObject) || path.length >= DEPTH_MAX) return [];
+  return Object.entries(schema.shape).flatMap(([field, inner]) => {
+    const here = [...path, field];
+    const below = placesOf(name, unwrapped(inner), here);
+    return field === name ? [here.join('.'), ...below] : below;
+  });
+}
+
 /** The schema without what makes it optional, gives it a default or transforms its output. */
 export function unwrapped(schema: unknown): unknown {
   if (schema instanceof z.ZodPipe) return unwrapped(schema.def.in);
@@ -147,6 +168,7 @@ export function unwrapped(schema: unknown): unknown {
     schema instanceof z.ZodLazy ||
     schema instanceof z.ZodOptional ||
     schema instanceof z.ZodNullable ||
-    schema instanceof z.ZodDefault;
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault;
   return wraps ? unwrapped(schema.unwrap()) : schema;
 }

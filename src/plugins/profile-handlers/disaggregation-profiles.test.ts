@@ -188,7 +188,7 @@ describe('disagg-profile-handler', () => {
       'no profile to decode with',
       {},
       { profiles: ['prefill'] },
-      'schedulingProfiles: has no profile decode, by which the decoding endpoint is picked',
+      'schedulingProfiles: has no profile decode, by which the decoding endpoint is picked: name one so, or give its name as profiles.decode of the handler',
     ],
     [
       'a decider that is not there',

@@ -194,7 +194,7 @@ export function disaggregationFaults(
 ): readonly ConfigIssue[] {
   const issues: ConfigIssue[] = [];
   if (!profiles.has(names.decode)) {
-    const message = `has no profile ${names.decode}, by which the decoding endpoint is picked`;
+    const message = `has no profile ${names.decode}, by which the decoding endpoint is picked: name one so, or give its name as profiles.decode of the handler`;
     issues.push({ path: 'schedulingProfiles', message });
   }
   for (const [stage, name] of Object.entries(named)) {
