@@ -15,7 +15,7 @@ import { eventually } from '../../bench/support/stack.ts';
 import { health } from '../support/grpc/grpc-health.ts';
 import { installRuleCrds } from '../support/kubernetes/rule-crds.ts';
 import { applyAll } from '../support/kubernetes/server-side-apply.ts';
-import { startProgram } from '../support/programs/started-program.ts';
+import { RunsInTurn, type ServingRun } from '../support/programs/runs-in-turn.ts';
 import { givenCases } from './chart-cases.ts';
 import { CURRENT, LEGACY, modelIn, OWN } from './given.ts';
 
@@ -41,9 +41,11 @@ schedulingProfiles:
 describe.skipIf(binaries === undefined)('on a real API server, with the given arguments', () => {
   let server: ApiServer;
   let rbac: RbacAuthorizationV1Api;
+  let pickers: RunsInTurn;
 
   beforeAll(async () => {
     if (binaries === undefined) return;
+    pickers = new RunsInTurn();
     server = await startApiServer(binaries);
     await installInferencePools(server);
     for (const group of [LEGACY, CURRENT]) {
@@ -74,6 +76,7 @@ describe.skipIf(binaries === undefined)('on a real API server, with the given ar
     await rbac.deleteNamespacedRole(given);
   });
   afterAll(async () => {
+    await pickers?.stop();
     await server?.stop();
     rmSync(folder, { recursive: true });
   });
@@ -87,14 +90,13 @@ describe.skipIf(binaries === undefined)('on a real API server, with the given ar
     await rbac.createNamespacedRoleBinding({ namespace, body });
   }
 
-  function start(args: readonly string[]) {
+  type Ports = Readonly<Record<'healthPort' | 'metricsPort', number>>;
+
+  function start(args: readonly string[]): Promise<ServingRun<Ports>> {
     // The last value of a flag that is given twice counts.
     const own = ['--grpc-port=0', '--grpc-health-port=0', '--metrics-port=0', '--drain-timeout=0s'];
-    const environment = { ...process.env, NAMESPACE, POD_NAME: 'release-epp-5c9d8f7b6-x7k2p' };
-    return startProgram<{ readonly healthPort: number; readonly metricsPort: number }>(
-      [...args, ...own, '--kubeconfig', KUBECONFIG],
-      environment,
-    );
+    const environment = { NAMESPACE, POD_NAME: 'release-epp-5c9d8f7b6-x7k2p' };
+    return pickers.serve([...args, ...own, '--kubeconfig', KUBECONFIG], environment);
   }
 
   test.each(givenCases(CONFIG, PLUGINS))(
@@ -118,7 +120,7 @@ describe.skipIf(binaries === undefined)('on a real API server, with the given ar
           ),
         );
       } finally {
-        await picker.end('SIGTERM');
+        await picker.end();
       }
     },
   );
@@ -128,11 +130,12 @@ describe.skipIf(binaries === undefined)('on a real API server, with the given ar
     const pool = ['--pool-name', 'release', '--pool-namespace', NAMESPACE];
     const picker = await start([...pool, '--config-file', CONFIG]);
     try {
-      const forbidden = (): boolean => picker.lines.some((line) => line.includes('not allowed to'));
+      const forbidden = (): boolean =>
+        picker.lines().some((line) => line.includes('not allowed to'));
       await eventually(forbidden, (found) => found);
       expect(await health(picker.document.healthPort, OWN)).toBe('NOT_SERVING');
     } finally {
-      await picker.end('SIGTERM');
+      await picker.end();
     }
   });
 });

@@ -28,7 +28,7 @@ import {
 } from '../support/kubernetes/own-role.ts';
 import { installRuleCrds } from '../support/kubernetes/rule-crds.ts';
 import { applyAll } from '../support/kubernetes/server-side-apply.ts';
-import { startProgram } from '../support/programs/started-program.ts';
+import { RunsInTurn } from '../support/programs/runs-in-turn.ts';
 import { type MetricServer, startMetricServer } from '../support/servers/metric-servers.ts';
 
 /** The picker with the rights of its service account in deploy/, each of which it needs. */
@@ -58,11 +58,13 @@ describe.skipIf(binaries === undefined || tools === undefined)(
   () => {
     let server: ApiServer;
     let config: KubeConfig;
+    let pickers: RunsInTurn;
     /** It answers scrapes, so that the picker warns of missing permissions only. */
     let pod: MetricServer;
 
     beforeAll(async () => {
       if (binaries === undefined) return;
+      pickers = new RunsInTurn();
       pod = await startMetricServer({ queue: 0, kv: 0 }, { host: POD_IP, port: TARGET_PORT });
       server = await startApiServer(binaries);
       await installManifestCrds(server.config);
@@ -75,6 +77,7 @@ describe.skipIf(binaries === undefined || tools === undefined)(
       config = await configOfAccount(server.config, ACCOUNT);
     });
     afterAll(async () => {
+      await pickers?.stop();
       await server?.stop();
       await pod?.stop();
       rmSync(folder, { recursive: true });
@@ -111,7 +114,11 @@ describe.skipIf(binaries === undefined || tools === undefined)(
       it('follows, elects and finds the nodes of endpoints, started with the manifest’s arguments', async () => {
         const kubeconfig = join(folder, 'kubeconfig');
         writeFileSync(kubeconfig, config.exportConfig());
-        const picker = await startPicker([...argsOf(manifests), '--kubeconfig', kubeconfig]);
+        const picker = await startPicker(pickers, [
+          ...argsOf(manifests),
+          '--kubeconfig',
+          kubeconfig,
+        ]);
         try {
           const readyz = await eventually(() => picker.get('/readyz'), isReady);
           const wanted = { endpoints: 1, leading: true, kubernetesTroubles: [] };
@@ -146,7 +153,7 @@ describe.skipIf(binaries === undefined || tools === undefined)(
           '--kubeconfig',
           kubeconfig,
         ];
-        const picker = await runPicker(args);
+        const picker = await runPicker(pickers, args);
         try {
           const readyz = await eventually(() => picker.get('/readyz'), isReady);
           expect(readyz).toMatchObject({ detail: { endpoints: 1, leading: true } });
@@ -271,16 +278,16 @@ interface Picker {
   stop(): Promise<void>;
 }
 
-function startPicker(args: readonly string[]): Promise<Picker> {
+function startPicker(pickers: RunsInTurn, args: readonly string[]): Promise<Picker> {
   const free = ['--host=127.0.0.1', '--extproc-port=0', '--health-port=0', '--metrics-port=0'];
-  return runPicker([...args, ...free, '--log-level=warn']);
+  return runPicker(pickers, [...args, ...free, '--log-level=warn']);
 }
 
 /** That the machine is busy is no warning about roles. */
 const ANY_MACHINE = ['--loop-delay-max-ms=0'];
 
-async function runPicker(args: readonly string[]): Promise<Picker> {
-  const { document, lines, end } = await startProgram<{
+async function runPicker(pickers: RunsInTurn, args: readonly string[]): Promise<Picker> {
+  const { document, lines, end } = await pickers.serve<{
     readonly metricsPort: number;
     readonly healthPort: number;
   }>([...args, '--drain-notice-ms=0', ...ANY_MACHINE]);
@@ -288,7 +295,7 @@ async function runPicker(args: readonly string[]): Promise<Picker> {
   return {
     healthPort,
     get: async (path) => (await fetch(`http://127.0.0.1:${metricsPort}${path}`)).json(),
-    warnings: () => lines,
-    stop: () => end('SIGTERM'),
+    warnings: lines,
+    stop: end,
   };
 }

@@ -28,6 +28,9 @@ for (const name of ['setTimeout', 'setInterval'] as const) {
   globalThis[name] = Object.assign(remembering, set) as never;
 }
 
+/** What a program that serves listens to until it ends: the next one must be alone with it. */
+const ENDS = ['SIGINT', 'SIGTERM', 'uncaughtException', 'unhandledRejection'] as const;
+
 const [, , path = ''] = process.argv;
 process.exit = (code) => {
   throw new Ended(code ?? process.exitCode);
@@ -58,6 +61,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   timers.length = 0;
   void codeOf(runs).then((code) => {
     for (const timer of timers) clearTimeout(timer);
+    for (const name of ENDS) process.removeAllListeners(name);
     for (const stream of [process.stdout, process.stderr])
       stream.write(`${END_OF_RUN}${String(code)}\n`);
   });

@@ -18,6 +18,21 @@ export interface ProgramRun {
   readonly stderr: string;
 }
 
+interface Text {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A run that serves. */
+export interface ServingRun<Document> {
+  /** What it has printed first, as `--json` asks for. */
+  readonly document: Document;
+  /** The lines that it has written to stderr so far. */
+  lines(): readonly string[];
+  /** Ends it by SIGTERM. Resolves when it has ended, and only then may the next one begin. */
+  end(): Promise<void>;
+}
+
 /** Stands before the exit code in what follows the output of a run, on stdout and on stderr. */
 export const END_OF_RUN = '\0the run has ended with ';
 const CHILD = join(import.meta.dirname, 'run-in-turn.ts');
@@ -25,8 +40,9 @@ const CHILD = join(import.meta.dirname, 'run-in-turn.ts');
 /**
  * Runs the program with one command line after another in a single process, which loads the modules
  * once: a process for each spends most of its time on that. For what a command line starts, prints
- * or refuses; what a process does at its end needs one of its own. A run that serves goes on beside
- * the next ones, and may add to their output.
+ * or refuses; what a process does at its end needs one of its own. What `serve` begins
+ * must have ended before the next run; what `run` has begun and serves goes on beside the next
+ * ones, and may add to their output.
  */
 export class RunsInTurn {
   readonly #child;
@@ -50,26 +66,59 @@ export class RunsInTurn {
   }
 
   /** Resolves when the run has ended, or its stderr has `enough`. */
-  async run(
+  run(
     args: readonly string[],
     env: NodeJS.ProcessEnv = {},
     enough: RegExp = /^\b$/,
   ): Promise<ProgramRun> {
+    return this.#begin(args, env, ({ stderr }) => enough.test(stderr));
+  }
+
+  /** Runs what serves, with `--json`. Resolves when it has printed its document. */
+  async serve<Document>(
+    args: readonly string[],
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<ServingRun<Document>> {
+    const isServing = ({ stdout }: Text): boolean => stdout.includes('\n');
+    const { code, stdout, stderr } = await this.#begin([...args, '--json'], env, isServing);
+    if (code !== undefined) throw new Error(`it has ended with ${code}: ${stderr}`);
+    return {
+      document: JSON.parse(stdout) as Document,
+      lines: () => this.#text.stderr.split('\n').filter((line) => line !== ''),
+      end: async () => {
+        const ended = this.#until(() => false);
+        this.#child.kill('SIGTERM');
+        await ended;
+      },
+    };
+  }
+
+  #begin(
+    args: readonly string[],
+    env: NodeJS.ProcessEnv,
+    enough: (text: Text) => boolean,
+  ): Promise<ProgramRun> {
+    this.#text.stdout = '';
+    this.#text.stderr = '';
+    const reached = this.#until(enough);
+    this.#child.stdin.write(`${JSON.stringify({ args, env } satisfies RunAsked)}\n`);
+    return reached;
+  }
+
+  /** Resolves when the run has ended, or its text is enough. */
+  #until(enough: (text: Text) => boolean): Promise<ProgramRun> {
     const text = this.#text;
-    text.stdout = '';
-    text.stderr = '';
-    const ended = new Promise<ProgramRun>((resolve) => {
+    const reached = new Promise<ProgramRun>((resolve) => {
       this.#onText = () => {
         const [stdout = ''] = text.stdout.split(END_OF_RUN);
         const [stderr = '', after = ''] = text.stderr.split(END_OF_RUN);
         const code = /^(\d+)\n/.exec(after)?.[1];
         const isOver = code !== undefined && text.stdout.includes(END_OF_RUN);
         if (isOver) resolve({ code: Number(code), stdout, stderr });
-        else if (enough.test(stderr)) resolve({ code: undefined, stdout, stderr });
+        else if (enough({ stdout, stderr })) resolve({ code: undefined, stdout, stderr });
       };
     });
-    this.#child.stdin.write(`${JSON.stringify({ args, env } satisfies RunAsked)}\n`);
-    return Promise.race([ended, this.#broken]);
+    return Promise.race([reached, this.#broken]);
   }
 
   async stop(): Promise<void> {
