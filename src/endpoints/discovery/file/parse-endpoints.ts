@@ -11,7 +11,7 @@ import { ROLE_LABEL } from '../../../framework/roles.ts';
 import type { EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
 import { type ModelRewriteRule, priority, weight } from '../../rewrites/model-rewrites.ts';
 import { isRankCount } from '../ranks/ranked-endpoints.ts';
-import { hostPort, isHost, isPort, isUnspecified, usualHostPort } from './host-port.ts';
+import { hostPort, isHost, isPort, usualHostPort } from './host-port.ts';
 
 /** The reference's bound; several thousand endpoints fit. */
 export const FILE_BYTES_MAX: number = 1024 * 1024;
@@ -65,10 +65,6 @@ function notHost({ input }: { readonly input?: unknown }): string {
   return `is ${shown}: make it an IPv4 or IPv6 address or a host name, without a port`;
 }
 
-function isNoServer({ input }: { readonly input?: unknown }): string {
-  return `is ${JSON.stringify(input)}, an address to listen on, which names no server: give the server’s own, such as 127.0.0.1 on this machine`;
-}
-
 const entrySchema = z.lazy(() =>
   z
     .strictObject({
@@ -81,8 +77,7 @@ const entrySchema = z.lazy(() =>
       address: z
         .string()
         .transform((text) => text.replace(/^\[(.*)\]$/, '$1'))
-        .refine(isHost, { error: notHost, abort: true })
-        .refine((host) => !isUnspecified(host), { error: isNoServer }),
+        .refine(isHost, { error: notHost }),
       port: z
         .union([z.number(), z.string().regex(/^\d+$/).transform(Number)], { error: notPort })
         .refine(isPort, { error: notPort }),
