@@ -14,6 +14,8 @@ interface Change<T> {
 }
 
 interface Watching<T> {
+  /** Nothing is told of changes up to this version. */
+  readonly from: number;
   readonly shows: (object: T) => boolean;
   readonly hearer: WatchObserver<T>;
 }
@@ -78,6 +80,19 @@ export class FakeResource<T extends KubeObject> implements ResourceSource<T> {
     this.#history = [];
   }
 
+  /** The objects as they are now, and their version. `restore` takes them back. */
+  backup(): { readonly restore: () => void } {
+    const [objects, version, history] = [[...this.objects], this.#version, [...this.#history]];
+    return {
+      restore: () => {
+        this.objects.clear();
+        for (const [name, object] of objects) this.objects.set(name, object);
+        this.#version = version;
+        this.#history = [...history];
+      },
+    };
+  }
+
   cut(): void {
     for (const { hearer } of this.#watches) hearer.onEnd(undefined, 'closed');
   }
@@ -97,14 +112,18 @@ export class FakeResource<T extends KubeObject> implements ResourceSource<T> {
       stop();
       hearer.onEnd(status, reason);
     };
-    const watching: Watching<T> = { shows, hearer: { ...bound(hearer), onEnd: end } };
+    const watching: Watching<T> = {
+      from: Number(from),
+      shows,
+      hearer: { ...bound(hearer), onEnd: end },
+    };
     const answer = (): void => {
       if (!open) return;
       if (!this.up) return end(undefined, 'connection refused');
       const oldest = this.#history[0]?.version ?? this.#version + 1;
       if (Number(from) < oldest - 1) return end(410, 'too old resource version');
       hearer.onOpen();
-      for (const change of this.#history) if (change.version > Number(from)) tell(watching, change);
+      for (const change of this.#history) tell(watching, change);
       if (open) this.#watches.add(watching);
     };
     if (this.atOnce) answer();
@@ -137,7 +156,9 @@ function bound<T>(hearer: WatchObserver<T>): WatchObserver<T> {
 }
 
 /** For a watch with a selector, an object that it no longer matches is deleted. */
-function tell<T>({ shows, hearer }: Watching<T>, { before, after, last }: Change<T>): void {
+function tell<T>({ from, shows, hearer }: Watching<T>, change: Change<T>): void {
+  const { version, before, after, last } = change;
+  if (version <= from) return;
   const [was, is] = [before, after].map((object) => object !== undefined && shows(object));
   if (is) hearer.onEvent({ type: was ? 'MODIFIED' : 'ADDED', object: last });
   else if (was) hearer.onEvent({ type: 'DELETED', object: last });

@@ -68,6 +68,32 @@ describe('Informer', () => {
     informer.stop();
   });
 
+  it.each([0, 100])(
+    '[V625] knows the objects of a store that was put back from a backup after %i ms',
+    async (waitMs) => {
+      const { clock, server, seen, start } = informerBed();
+      server.put('a', { value: 1 });
+      server.put('b', { value: 1 });
+      const informer = start();
+      await clock.run(20_000);
+      const backup = server.backup();
+      server.remove('a');
+      server.put('c', { value: 1 });
+      await clock.run(clock.now() + 100);
+      expect(valuesOf(seen.objects)).toEqual({ b: 1, c: 1 });
+      server.up = false;
+      server.cut();
+      await clock.run(clock.now() + 2000);
+      backup.restore();
+      server.up = true;
+      await clock.run(clock.now() + waitMs);
+      server.put('d', { value: 2 });
+      await clock.run(clock.now() + 10_000);
+      expect(valuesOf(seen.objects)).toEqual({ a: 1, b: 1, d: 2 });
+      informer.stop();
+    },
+  );
+
   it('begins its next watch at once where one has ended that had lasted', async () => {
     const { clock, server, seen, start } = informerBed();
     server.put('a', { value: 1 });

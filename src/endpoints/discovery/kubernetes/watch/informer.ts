@@ -55,7 +55,9 @@ const GONE = 410;
 
 /**
  * Keeps a copy of the objects of one kind by a list and watches, and lists again where the server
- * has lost the version. While the server is away, the last state stays.
+ * has lost the version. While the server is away, the last state stays. Once it is back, it is
+ * listed: its store may be a backup of an earlier time, and a watch from a version that comes later
+ * there is told of no change before that.
  */
 export class Informer<T extends KubeObject> {
   readonly #options: InformerOptions<T>;
@@ -128,10 +130,12 @@ export class Informer<T extends KubeObject> {
     const version = this.#resourceVersion;
     if (this.#stopped || version === undefined) return;
     let open = true;
+    let answered = false;
     let lasted = false;
     this.#watch = source.watch(version, {
       onOpen: () => {
         if (!open || this.#stopped) return;
+        answered = true;
         this.#contactAt = clock.now();
         this.#healthy = clock.setTimer(HEALTHY_MS, () => {
           lasted = true;
@@ -147,7 +151,8 @@ export class Informer<T extends KubeObject> {
         open = false;
         this.#healthy?.cancel();
         this.#watch = undefined;
-        if (status === GONE) this.#resourceVersion = undefined;
+        const wasAway = status === undefined && !answered && this.#failures > 0;
+        if (status === GONE || wasAway) this.#resourceVersion = undefined;
         // Every watch ends at some time. The next one begins at once, as events wait for it.
         if (lasted && status === undefined) this.#continueAfter(0);
         else this.#retry(reason);
