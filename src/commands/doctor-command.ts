@@ -165,7 +165,12 @@ async function askEnvoy(address: string): Promise<SeenEnvoy> {
     of('/certs'),
   ]);
   const server = jsonOf<EnvoySeen['info']>(info, address, ENVOY_PORT);
-  // Another server, such as the picker's own port, may answer JSON to anything.
+  if ('paths' in server) {
+    throw new CommandFailure(
+      `${address} is the metrics port of a picker: give it with --admin, and ${ENVOY_PORT} with --envoy`,
+    );
+  }
+  // Another server may answer JSON to anything.
   if (info.status !== 200 || server.version === undefined) {
     throw new CommandFailure(
       `${address} is no Envoy: it answered ${info.status} ${oneLine(info.text)}; give ${ENVOY_PORT}`,

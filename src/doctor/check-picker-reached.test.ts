@@ -58,12 +58,19 @@ describe('[O500] a picker that Envoy has never reached', () => {
   });
 
   it('listens elsewhere: the address that Envoy asks is named', () => {
-    expect(found(PLAIN, TO_NOTHING)[0]?.what).toContain('cannot connect at 10.0.0.9:9003:');
+    const [finding] = found(PLAIN, TO_NOTHING);
+    expect(finding?.what).toContain('could not connect at 10.0.0.9:9003 whenever it tried:');
+  });
+
+  it('[O556] may run by now: Envoy’s counters know only what it has tried', () => {
+    expect(found(PLAIN, TO_NOTHING)[0]?.mend).toMatch(/runs there by now, send a request/);
   });
 
   it('may refuse the certificate of Envoy, whose counters are then those of no listener', () => {
     const what = found(WITH_TLS, TO_NOTHING)[0]?.what;
-    expect(what).toContain('9003, or a picker there refuses its client certificate:');
+    expect(what).toContain(
+      '9003 whenever it tried, or a picker there refuses its client certificate:',
+    );
   });
 
   it.each([

@@ -68,12 +68,12 @@ function nothingListens(cluster: Cluster): Cause {
     .map(({ address, port_value: port }) => `${address}:${port}`);
   const at = addresses.length === 0 ? '' : ` at ${addresses.slice(0, 3).join(', ')}`;
   const start =
-    'Start the picker there, or correct the address in load_assignment: the port is that of --extproc-port, 9002 if not given.';
+    'Start the picker there, or correct the address in load_assignment: the port is that of --extproc-port, 9002 if not given. Where it runs there by now, send a request: Envoy connects with the next one.';
   // A picker that refuses the certificate of a client closes the connection, which looks the same.
   const isTls = cluster.transport_socket !== undefined;
   const refused = isTls ? ', or a picker there refuses its client certificate' : '';
   return {
-    what: `Envoy cannot connect${at}${refused}: every request fails or passes without a pick.`,
+    what: `Envoy could not connect${at} whenever it tried${refused}: every request fails or passes without a pick.`,
     mend: isTls
       ? `${start} The log of a picker with --client-ca-file says whether it refuses a certificate.`
       : start,

@@ -110,7 +110,7 @@ function lostPool(endpoints: readonly DescribedEndpoint[]): Finding {
     id: 'pool-unreachable',
     where: shareOf(endpoints, endpoints),
     what: `none can be reached, so that every request is likely to fail: ${listed(endpoints, NAMES_SHOWN_OF_ALL, lostReason)}.`,
-    mend: 'Start the model servers, or correct their addresses and ports, --scrape-scheme and the network policy; see docs/troubleshooting.md#every-request-fails-with-503.',
+    mend: 'Start the model servers, or correct their addresses and ports, --scrape-scheme and the network policy; see docs/troubleshooting.md#every-request-fails-with-500-or-503.',
   };
 }
 

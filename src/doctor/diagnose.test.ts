@@ -246,7 +246,7 @@ describe('[O51] findings', () => {
     expect(findingsText([warning, error, warning], ['Envoy'])).toBe(
       `ERROR e: there
   That.
-  change it to:
+  it should have:
     a: 1
 
 WARNING w: here

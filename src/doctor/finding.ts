@@ -43,7 +43,7 @@ function blockOf({ severity, id, where, what, mend, lines = [] }: Finding): read
     `${severity.toUpperCase()} ${id}: ${where}`,
     `  ${what}`,
     ...(mend === undefined ? [] : [`  ${mend}`]),
-    ...(lines.length === 0 || mend !== undefined ? [] : ['  change it to:']),
+    ...(lines.length === 0 || mend !== undefined ? [] : ['  it should have:']),
     ...lines.map((line) => `    ${line}`),
   ];
 }

@@ -71,8 +71,24 @@ describe('[O471] an argument that cannot be used, and what is at a path', () => 
   });
 });
 
+it('[O557] doctor says that the address of Envoy is that of a picker', async () => {
+  const metricsPort = createHttpServer((_, response) => {
+    response.statusCode = 404;
+    response.end('{"error": "nothing at /server_info", "paths": ["/ui"]}');
+  });
+  await new Promise<void>((resolve) => void metricsPort.listen(0, '127.0.0.1', resolve));
+  const address = `127.0.0.1:${(metricsPort.address() as AddressInfo).port}`;
+  const { code, stderr } = await pointsman('doctor', '--envoy', address);
+  metricsPort.close();
+  expect(stderr).toBe(
+    `${address} is the metrics port of a picker: give it with --admin, and Envoy’s admin port with --envoy\n`,
+  );
+  expect(code).toBe(1);
+});
+
 describe('[O280] [O450] an address of something else', () => {
   const other = createHttpServer(({ url = '' }, response) => {
+    if (url.startsWith('/debug/decisions')) return void response.end('Not found');
     const isKnown = !url.startsWith('/debug/explain');
     response.statusCode = isKnown ? 200 : 404;
     response.end(isKnown ? '{\n  "shadows": []\n}' : '{"error": {"message": "Not Found"}}');
@@ -91,7 +107,11 @@ describe('[O280] [O450] an address of something else', () => {
     ],
     [
       ['explain', 'an-id', '--admin', 'OTHER'],
-      /^OTHER answered 404, as no picker does; give the address of its --metrics-port with --admin\n$/,
+      /^no picker at OTHER: it answered 404 as another server; give the address of its --metrics-port with --admin\n$/,
+    ],
+    [
+      ['explain', '--admin', 'OTHER'],
+      /^no picker at OTHER: it answered 200 without JSON; give the address of its --metrics-port with --admin\n$/,
     ],
     [
       ['top', '--admin', 'https://OTHER'],

@@ -26,6 +26,14 @@ describe('README.md', () => {
     expect(commands).toContain('npm ci && npm test');
   });
 
+  it('[O559] starts no picker with TLS behind its Envoy, which has none', () => {
+    expect(readme).not.toContain('transport_socket');
+    const withTls = [...readme.matchAll(/^npx pointsman serve .*$/gm)]
+      .map(([command]) => command)
+      .filter((command) => !command.includes('--insecure'));
+    expect(withTls).toEqual([]);
+  });
+
   it('has a library example of at most 15 lines with the stated output, for any seed', async () => {
     const code = codeBlock('README.md', 'ts', 'createPicker');
     expect(code.trimEnd().split('\n').length).toBeLessThanOrEqual(15);

@@ -75,7 +75,7 @@ export async function askPicker<T>(question: PickerQuestion): Promise<T> {
   const { status, text } = await answerOf(question);
   const document = parsedObject(text);
   if (document === undefined) {
-    throw new CommandFailure(`${admin} answered ${status} without JSON; ${HINT}`);
+    throw new CommandFailure(`no picker at ${admin}: it answered ${status} without JSON; ${HINT}`);
   }
   if (status === 200) return document as T;
   const { error, paths } = document;
@@ -85,7 +85,9 @@ export async function askPicker<T>(question: PickerQuestion): Promise<T> {
   }
   // Other servers answer errors of a shape of their own, such as those of OpenAI's API.
   throw new CommandFailure(
-    typeof error === 'string' ? error : `${admin} answered ${status}, as no picker does; ${HINT}`,
+    typeof error === 'string'
+      ? error
+      : `no picker at ${admin}: it answered ${status} as another server; ${HINT}`,
   );
 }
 

@@ -9,6 +9,9 @@ export interface GivenFlag {
 /** The value of a flag without one. */
 export const SWITCHED_ON = 'true';
 
+/** Most who write -v alone want the version. */
+const NO_LEVEL = 'needs a level of the log, such as -v=4; `pointsman --version` prints the version';
+
 const VERBOSITY = /^-v(\d+)$/;
 /** A single dash is the same as two, as in Go's flag package. */
 const FLAG = /^--?([^=\s-][^=\s]*)(?:=(.*))?$/s;
@@ -42,6 +45,6 @@ export function readGoFlag(
   if (value !== undefined) return { name, value };
   if (isSwitch(name)) return { name, value: SWITCHED_ON };
   const next = left.shift();
-  if (next === undefined) throw flagError(name, 'needs a value');
+  if (next === undefined) throw flagError(name, name === 'v' ? NO_LEVEL : 'needs a value');
   return { name, value: next };
 }

@@ -161,6 +161,10 @@ describe('the reference picker’s command line', () => {
     expect(() => ours(...theirs)).toThrow(sentence);
   });
 
+  it('[O558] says of -v alone how the version is printed', () => {
+    expect(() => ours('-v')).toThrow('`pointsman --version` prints the version');
+  });
+
   it('[D494] accepts requests for the time of a drain, by default 30 s, and lets those in flight end', () => {
     const drainsOf = (...theirs: readonly string[]): readonly string[] =>
       (fromReferenceArgs([...pool, ...theirs], {})?.args ?? []).filter((arg) =>

@@ -4,6 +4,7 @@ import { readYaml, yamlLibrary } from './read-yaml.ts';
 it('[V295] stops at a hundred errors, and shows the first', () => {
   const broken = (lines: number): string => '- "\\q"\n'.repeat(lines);
   const first = 'line 1, column 4: Invalid escape sequence \\q';
+  expect(() => readYaml(broken(2), 'a')).toThrow(`${first} (and 1 more error behind it)`);
   expect(() => readYaml(broken(50), 'a')).toThrow(`${first} (and 49 more errors behind it)`);
   expect(() => readYaml(broken(5000), 'a')).toThrow(
     `${first} (and at least 100 more errors behind it)`,

@@ -80,7 +80,8 @@ function syntaxIssues(
   if (first === undefined) return [];
   const { line, col } = lineCounter.linePos(first.at);
   const count = others.length < FAULTS_MAX ? others.length : `at least ${FAULTS_MAX}`;
-  const more = others.length === 0 ? '' : ` (and ${count} more errors behind it)`;
+  const noun = others.length === 1 ? 'error' : 'errors';
+  const more = others.length === 0 ? '' : ` (and ${count} more ${noun} behind it)`;
   return [{ path: `line ${line}, column ${col}`, message: `${first.message}${more}` }];
 }
 

@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { Clock, Millis, Timer } from '../../../framework/runtime.ts';
+import { grouped } from '../../../framework/values/grouped.ts';
 import { isoTime } from '../../../runtime/clock/iso-time.ts';
 import type { LoopDelay } from '../../../runtime/clock/loop-delay.ts';
 import type { Log } from '../../../runtime/log/log.ts';
@@ -41,7 +42,7 @@ export class LoopWatchdog {
   /** Why the picker is degraded, as a sentence; undefined while the loop is in time. */
   trouble(): string | undefined {
     if (this.#lateSince === undefined) return undefined;
-    return `the event loop is ${this.#last.p99Ms.toFixed(0)} ms late (p99) since ${isoTime(this.#lateSince)}`;
+    return `the event loop is ${grouped(Math.round(this.#last.p99Ms))} ms late (p99) since ${isoTime(this.#lateSince)}`;
   }
 
   stop(): void {
