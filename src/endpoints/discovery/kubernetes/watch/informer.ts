@@ -57,7 +57,7 @@ const GONE = 410;
  * Keeps a copy of the objects of one kind by a list and watches, and lists again where the server
  * has lost the version. While the server is away, the last state stays. Once it is back, it is
  * listed: its store may be a backup of an earlier time, and a watch from a version that comes later
- * there is told of no change before that.
+ * there reports no change before that.
  */
 export class Informer<T extends KubeObject> {
   readonly #options: InformerOptions<T>;
