@@ -53,11 +53,11 @@ describe('Informer', () => {
     );
   });
 
-  it('does not list again where a watch merely ended, bookmarks or not', async () => {
+  it('does not list again where a watch ended that had lasted, bookmarks or not', async () => {
     const { clock, server, start } = informerBed();
     server.put('a', { value: 1 });
     const informer = start();
-    await clock.run(100);
+    await clock.run(10_000);
     for (let count = 0; count < 20; count++) {
       server.put('b', { value: count });
       server.bookmark();
@@ -93,6 +93,22 @@ describe('Informer', () => {
       informer.stop();
     },
   );
+
+  it('[V625] lists again where a store was put back before a second attempt failed', async () => {
+    const { clock, server, seen, start } = informerBed();
+    server.put('a', { value: 1 });
+    const informer = start();
+    await clock.run(1000);
+    const backup = server.backup();
+    server.put('b', { value: 1 });
+    await clock.run(clock.now() + 100);
+    server.cut();
+    backup.restore();
+    server.put('c', { value: 1 });
+    await clock.run(clock.now() + 10_000);
+    expect(valuesOf(seen.objects)).toEqual({ a: 1, c: 1 });
+    informer.stop();
+  });
 
   it('begins its next watch at once where one has ended that had lasted', async () => {
     const { clock, server, seen, start } = informerBed();

@@ -52,12 +52,13 @@ const BACKOFF_MS_MAX = 10_000;
 /** A watch that lasts this long works: one to an absent server ends at once. */
 const HEALTHY_MS = 5_000;
 const GONE = 410;
+const SERVER_ERROR = 500;
 
 /**
  * Keeps a copy of the objects of one kind by a list and watches, and lists again where the server
- * has lost the version. While the server is away, the last state stays. Once it is back, it is
- * listed: its store may be a backup of an earlier time, and a watch from a version that comes later
- * there reports no change before that.
+ * has lost the version. While the server is away, the last state stays. Once it is back, its objects
+ * are listed: its store may have been put back from a backup, where the version comes later, and a
+ * watch reports no change before its version.
  */
 export class Informer<T extends KubeObject> {
   readonly #options: InformerOptions<T>;
@@ -130,12 +131,10 @@ export class Informer<T extends KubeObject> {
     const version = this.#resourceVersion;
     if (this.#stopped || version === undefined) return;
     let open = true;
-    let answered = false;
     let lasted = false;
     this.#watch = source.watch(version, {
       onOpen: () => {
         if (!open || this.#stopped) return;
-        answered = true;
         this.#contactAt = clock.now();
         this.#healthy = clock.setTimer(HEALTHY_MS, () => {
           lasted = true;
@@ -151,7 +150,7 @@ export class Informer<T extends KubeObject> {
         open = false;
         this.#healthy?.cancel();
         this.#watch = undefined;
-        const wasAway = status === undefined && !answered && this.#failures > 0;
+        const wasAway = !lasted && (status === undefined || status >= SERVER_ERROR);
         if (status === GONE || wasAway) this.#resourceVersion = undefined;
         // Every watch ends at some time. The next one begins at once, as events wait for it.
         if (lasted && status === undefined) this.#continueAfter(0);
