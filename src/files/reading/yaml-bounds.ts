@@ -18,7 +18,7 @@ export function tooDeepAt(document: CST.Token): number | undefined {
   return undefined;
 }
 
-/** The same of a document that is being read: what is open, from the outside to the inside. */
+/** Where a document that is being read, of which `open` is open, the outer ones first, is too deep. */
 export function tooDeepIn(open: readonly CST.Token[]): number | undefined {
   if (open.length <= LEVELS_MAX) return undefined;
   return open.filter((token) => 'items' in token)[LEVELS_MAX]?.offset;
