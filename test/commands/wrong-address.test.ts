@@ -1,27 +1,16 @@
-import { execFile } from 'node:child_process';
 import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { certificatesIn } from '../../src/commands/doctor/doctor-certificates.ts';
 import { PROGRAM } from '../support/programs/program.ts';
+import { type ProgramRun, RunsInTurn } from '../support/programs/runs-in-turn.ts';
 
-interface Ended {
-  readonly code: number | null;
-  readonly stderr: string;
-}
+/** Where the program may leave nothing in the tree. */
+const runs = new RunsInTurn(tmpdir());
+afterAll(() => runs.stop());
 
-/** Runs the program where it may leave nothing in the tree. */
-function pointsman(...args: readonly string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      [PROGRAM, ...args],
-      { cwd: tmpdir() },
-      (_error, _stdout, stderr) => resolve({ code: child.exitCode, stderr }),
-    );
-  });
-}
+const pointsman = (...args: readonly string[]): Promise<ProgramRun> => runs.run(args);
 
 describe('a failure in spite of correct usage', () => {
   it.each([
