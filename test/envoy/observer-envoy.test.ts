@@ -44,100 +44,117 @@ function tallied(names: readonly string[]): Readonly<Record<string, number>> {
   return Object.fromEntries([...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-describe.skipIf(binary === undefined).each(WIRINGS)(
-  'an observer beside another picker behind a real Envoy: %s',
-  (wiring, edit) => {
-    const REQUESTS = 100;
+const REQUESTS = 100;
+
+// One picker and one observer for all wirings, because eight shadows would load for ten seconds.
+describe.skipIf(binary === undefined)(
+  'an observer beside another picker behind a real Envoy',
+  () => {
     const folder = mkdtempSync(join(tmpdir(), 'pointsman-observer-'));
+    const of = (name: string): string => join(folder, name);
     let pool: StubPool;
     let picker: Serving;
     let observer: Serving;
-    let envoy: Awaited<ReturnType<typeof envoyWith>>;
 
     beforeAll(async () => {
       pool = await startStubPool(stubOptions.parse({ count: 4, port: 0, speed: 10, model: 'm' }));
       const endpoints = pool.endpoints.map(({ address }) => address);
-      picker = await startPicker({
-        endpoints,
-        capture: { folder: join(folder, 'picker'), bytesMax: 1e9 },
-      });
-      observer = await startObserver({
-        endpoints,
-        capture: { folder: join(folder, 'observer'), bytesMax: 1e9 },
-        shadows: ['default', 'random'].map((name) => shadowFrom(name)),
-      });
-      envoy = await envoyWith(picker.extProcPort, observer.extProcPort, edit);
-      let sent = 0;
-      const client = async (): Promise<void> => {
-        while (sent < REQUESTS) {
-          const n = sent++;
-          const prompt = `${`family ${n % 5} `.repeat(60)} ${n}`;
-          const response = await ask(envoy.url, prompt, n % 2 === 0);
-          expect(response.status).toBe(200);
-          await response.text();
-        }
-      };
-      await Promise.all(Array.from({ length: 8 }, client));
+      const captureIn = (name: string) => ({ capture: { folder: of(name), bytesMax: 1e9 } });
+      picker = await startPicker({ endpoints, ...captureIn('picker') });
+      const shadows = ['default', 'random'].map((name) => shadowFrom(name));
+      observer = await startObserver({ endpoints, ...captureIn('observer'), shadows });
     });
     afterAll(async () => {
-      await envoy?.stop();
       await observer?.stop();
       await picker?.stop();
       await pool?.stop();
       rmSync(folder, { recursive: true });
     });
 
-    it('[B2] follows every request, and has nothing in flight at the end', async () => {
-      await eventually(
-        () => observed(observer.metricsPort),
-        ({ booked }) => booked === REQUESTS,
-      );
-      await eventually(
-        () => inFlightAt(observer.metricsPort),
-        (count) => count === 0,
-      );
-      expect(await observed(observer.metricsPort)).toEqual({ booked: REQUESTS });
-    });
+    describe.each(WIRINGS)('%s', (wiring, edit) => {
+      /** Of this wiring and of those before it. */
+      const all = REQUESTS * (1 + WIRINGS.findIndex(([name]) => name === wiring));
 
-    it('[D480] compares its configurations with the picker in charge, and says why they differ', async () => {
-      const url = `http://127.0.0.1:${observer.metricsPort}/debug/shadows`;
-      const shadows = await eventually(
-        async () =>
-          ((await (await fetch(url)).json()) as { shadows: readonly ShadowStatus[] }).shadows,
-        (all) => all.every(({ parity }) => parity?.all.decisions === REQUESTS),
-      );
-      const [own] = shadows;
-      expect(own?.parity?.all.predicted).toBeGreaterThan(REQUESTS / 2);
-      expect(own?.parity?.all.disputed).toBe(0);
-      const why = own?.parity?.explained?.why;
-      const looked = Object.values(why ?? {}).reduce((sum, each) => sum + each, 0);
-      expect(looked).toBeGreaterThan(0);
-      const page = await (await fetch(`http://127.0.0.1:${observer.metricsPort}/metrics`)).text();
-      const series = `pointsman_shadow_explained{shadow="default",why="same"} ${why?.same}`;
-      expect(page).toContain(series);
-    });
+      let envoy: Awaited<ReturnType<typeof envoyWith>>;
 
-    it('[B2] books each request at the endpoint that the picker in charge chose', async (context) => {
-      await envoy.stop();
-      await observer.stop();
-      await picker.stop();
-      const chosen = tallied(endpointsOf(join(folder, 'picker')));
-      const booked = tallied(endpointsOf(join(folder, 'observer')));
-      tellFigure(context, {
-        what: `${REQUESTS} requests of another picker, ${wiring}`,
-        promised: JSON.stringify(chosen),
-        measured: JSON.stringify(booked),
+      beforeAll(async () => {
+        envoy = await envoyWith(picker.extProcPort, observer.extProcPort, edit);
+        let sent = 0;
+        const client = async (): Promise<void> => {
+          while (sent < REQUESTS) {
+            const n = sent++;
+            const prompt = `${`family ${n % 5} `.repeat(60)} ${n}`;
+            const response = await ask(envoy.url, prompt, n % 2 === 0);
+            expect(response.status).toBe(200);
+            await response.text();
+          }
+        };
+        await Promise.all(Array.from({ length: 8 }, client));
       });
-      expect(booked).toEqual(chosen);
-      const options = { catalogue: EMBEDDED_CATALOGUE, randomOf: seededRandom };
-      let same = 0;
-      for await (const { was, is } of redecide(
-        readCapture(join(folder, 'observer')).records,
-        options,
-      )) {
-        if (sameDecision(was, is)) same += 1;
-      }
-      expect(same).toBe(REQUESTS);
+      // What the observer gets may come after the answers.
+      afterAll(() => envoy?.stop());
+
+      it('[B2] follows every request, and has nothing in flight at the end', async () => {
+        await eventually(
+          () => observed(observer.metricsPort),
+          ({ booked }) => booked === all,
+        );
+        await eventually(
+          () => inFlightAt(observer.metricsPort),
+          (count) => count === 0,
+        );
+        expect(await observed(observer.metricsPort)).toEqual({ booked: all });
+      });
+
+      it('[D480] compares its configurations with the picker in charge, and says why they differ', async () => {
+        const url = `http://127.0.0.1:${observer.metricsPort}/debug/shadows`;
+        const shadows = await eventually(
+          async () =>
+            ((await (await fetch(url)).json()) as { shadows: readonly ShadowStatus[] }).shadows,
+          (each) => each.every(({ parity }) => parity?.all.decisions === all),
+        );
+        const [own] = shadows;
+        expect(own?.parity?.all.predicted).toBeGreaterThan(all / 2);
+        expect(own?.parity?.all.disputed).toBe(0);
+        const why = own?.parity?.explained?.why;
+        const looked = Object.values(why ?? {}).reduce((sum, each) => sum + each, 0);
+        expect(looked).toBeGreaterThan(0);
+        const page = await (await fetch(`http://127.0.0.1:${observer.metricsPort}/metrics`)).text();
+        const series = `pointsman_shadow_explained{shadow="default",why="same"} ${why?.same}`;
+        expect(page).toContain(series);
+      });
+    });
+
+    describe('at the end', () => {
+      beforeAll(async () => {
+        await observer.stop();
+        await picker.stop();
+      });
+
+      it.each(WIRINGS)(
+        '[B2] each request is booked at the endpoint that the picker in charge chose: %s',
+        (wiring) => {
+          const from = REQUESTS * WIRINGS.findIndex(([name]) => name === wiring);
+          const [chosen, booked] = ['picker', 'observer'].map((name) =>
+            tallied(endpointsOf(of(name)).slice(from, from + REQUESTS)),
+          );
+          expect(booked).toEqual(chosen);
+        },
+      );
+
+      it('[B2] each decision of the observer is made again the same', async (context) => {
+        const options = { catalogue: EMBEDDED_CATALOGUE, randomOf: seededRandom };
+        let [requests, same] = [0, 0];
+        for await (const { was, is } of redecide(readCapture(of('observer')).records, options)) {
+          requests += 1;
+          if (sameDecision(was, is)) same += 1;
+        }
+        const told = (name: string): string => JSON.stringify(tallied(endpointsOf(of(name))));
+        const [promised, measured] = [told('picker'), told('observer')];
+        const what = `${requests} requests of another picker, in ${WIRINGS.length} wirings`;
+        tellFigure(context, { what, promised, measured });
+        expect([requests, same]).toEqual([REQUESTS * WIRINGS.length, REQUESTS * WIRINGS.length]);
+      });
     });
   },
 );
@@ -159,39 +176,44 @@ describe.skipIf(binary === undefined)('what passes an observer', () => {
     await upstream?.stop();
   });
 
-  it.each(WIRINGS)('[B1] is what would pass without it, byte for byte: %s', async (_name, edit) => {
-    const alone = (config: Document): void => {
-      config.deleteIn([...CONNECTION_MANAGER, 'http_filters', 1]);
-    };
-    const passed = async (change?: (config: Document) => void) => {
-      upstream.answer((_received, response) => {
-        response.writeHead(200, { 'x-of-the-server': 'yes' });
-        response.end('answer '.repeat(20_000));
-      });
-      const envoy = await envoyWith(picker.extProcPort, observer.extProcPort, change);
-      const before = counted(await observed(observer.metricsPort));
-      try {
-        const response = await ask(envoy.url, 'word '.repeat(80_000));
-        const answer = await response.text();
-        // With `observability_mode` Envoy does not wait until the observer has the whole body.
-        if (change !== alone) {
-          await eventually(
-            async () => counted(await observed(observer.metricsPort)),
-            (count) => count > before,
-          );
-        }
-        const { 'x-request-id': id, ...rest } = upstream.received.at(-1)?.headers ?? {};
-        const { host: _host, ...headers } = rest;
-        const answered = [...response.headers].filter(
-          ([name]) => !/^(?:date|x-envoy-upstream-service-time)$/.test(name),
+  const alone = (config: Document): void => {
+    config.deleteIn([...CONNECTION_MANAGER, 'http_filters', 1]);
+  };
+  const passed = async (change?: (config: Document) => void) => {
+    upstream.answer((_received, response) => {
+      response.writeHead(200, { 'x-of-the-server': 'yes' });
+      response.end('answer '.repeat(20_000));
+    });
+    const envoy = await envoyWith(picker.extProcPort, observer.extProcPort, change);
+    const before = counted(await observed(observer.metricsPort));
+    try {
+      const response = await ask(envoy.url, 'word '.repeat(80_000));
+      const answer = await response.text();
+      // With `observability_mode` Envoy does not wait until the observer has the whole body.
+      if (change !== alone) {
+        await eventually(
+          async () => counted(await observed(observer.metricsPort)),
+          (count) => count > before,
         );
-        const { bodySha256 } = upstream.received.at(-1) ?? {};
-        return { status: response.status, answered, answer, id, headers, bodySha256 };
-      } finally {
-        await envoy.stop();
       }
-    };
-    expect(await passed(edit)).toEqual(await passed(alone));
+      const { 'x-request-id': id, ...rest } = upstream.received.at(-1)?.headers ?? {};
+      const { host: _host, ...headers } = rest;
+      const answered = [...response.headers].filter(
+        ([name]) => !/^(?:date|x-envoy-upstream-service-time)$/.test(name),
+      );
+      const { bodySha256 } = upstream.received.at(-1) ?? {};
+      return { status: response.status, answered, answer, id, headers, bodySha256 };
+    } finally {
+      await envoy.stop();
+    }
+  };
+  /** What passes without the observer, which is the same for all wirings. */
+  let without: ReturnType<typeof passed> | undefined;
+
+  it.each(WIRINGS)('[B1] is what would pass without it, byte for byte: %s', async (_name, edit) => {
+    without ??= passed(alone);
+    const expected = await without;
+    expect(await passed(edit)).toEqual(expected);
   });
 
   it('[B3] counts what it cannot follow', async () => {
