@@ -114,11 +114,8 @@ describe.skipIf(binaries === undefined || tools === undefined)(
       it('follows, elects and finds the nodes of endpoints, started with the manifest’s arguments', async () => {
         const kubeconfig = join(folder, 'kubeconfig');
         writeFileSync(kubeconfig, config.exportConfig());
-        const picker = await startPicker(pickers, [
-          ...argsOf(manifests),
-          '--kubeconfig',
-          kubeconfig,
-        ]);
+        const args = [...argsOf(manifests), '--kubeconfig', kubeconfig];
+        const picker = await startPicker(pickers, args);
         try {
           const readyz = await eventually(() => picker.get('/readyz'), isReady);
           const wanted = { endpoints: 1, leading: true, kubernetesTroubles: [] };
