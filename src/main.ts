@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { reportOf } from './commands/admin-client/command-errors.ts';
+import { withoutEmptyWords } from './commands/go-flags/empty-words.ts';
 import { listedCommands } from './commands/output/command-list.ts';
 import { printable } from './commands/output/printable.ts';
 import { describeUsage } from './commands/output/usage-help.ts';
@@ -119,7 +120,10 @@ try {
     limitYoungGeneration(nodeFlags);
     slowCollections(nodeFlags);
   }
-  await (await program(commandsFor(args[0] ?? ''))).parseAsync(args, { from: 'user' });
+  const root = await program(commandsFor(args[0] ?? ''));
+  const served = root.commands.find((each) => each.name() === args[0] && SERVES.has(args[0]));
+  const words = served === undefined ? args : withoutEmptyWords(args, served);
+  await root.parseAsync(words, { from: 'user' });
 } catch (error) {
   // Commander has printed its message already, or the help that was asked for.
   if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : 2);

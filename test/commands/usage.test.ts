@@ -47,6 +47,26 @@ describe('a command line that begins with empty words', () => {
   });
 });
 
+describe('[D633] a switch', () => {
+  it.each([
+    ['--pool-name=p', '--kubeconfig=/no/such/file'],
+    ['serve', '--pool-name=p', '--kubeconfig=/no/such/file'],
+  ])('is on with an empty word behind it, such as %j', async (...words) => {
+    const [plain, empty] = [
+      await pointsman(...words, '--observe'),
+      await pointsman(...words, '--observe', ''),
+    ];
+    expect(empty).toEqual(plain);
+    expect(plain.code).toBeGreaterThan(0);
+  });
+
+  it.each([['--pool-name=p'], ['serve']])('takes no value otherwise: %s', async (first) => {
+    const { code, stderr } = await pointsman(first, '--observe=false');
+    expect(stderr).toContain("error: '--observe' takes no value: write it alone, or leave it out");
+    expect(code).toBe(2);
+  });
+});
+
 describe('[O467] the list of commands is read without loading them', () => {
   it('says of each what it says of itself', () => {
     const own = new Map<string, string>();

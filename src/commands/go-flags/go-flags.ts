@@ -4,6 +4,8 @@ import { flagError } from './reference-flags.ts';
 export interface GivenFlag {
   readonly name: string;
   readonly value: string;
+  /** The value is an empty word of its own, which a switch leaves alone. */
+  readonly isEmptyWord?: boolean;
 }
 
 /** The value of a flag without one. */

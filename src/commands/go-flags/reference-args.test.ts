@@ -191,6 +191,11 @@ describe('the reference picker’s command line', () => {
     expect(passed).toEqual(['--observe', '--shadow=default', '--shadow=mine.yaml', '--json']);
   });
 
+  it('[D633] leaves an empty word behind one of them to serve, which knows its switches', () => {
+    expect(ours('--observe', '')).toEqual(expect.arrayContaining(['--observe', '']));
+    expect(ours('--observe=')).toContain('--observe=');
+  });
+
   it('[D410] says which words belong to no flag, as the value of a switch that stands apart', () => {
     const theirs = [...pool, '--secure-serving', 'false', '--grpc-port=9002', '--', '--tracing'];
     const translated = fromReferenceArgs(theirs, {});

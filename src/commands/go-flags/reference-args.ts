@@ -59,8 +59,9 @@ function newestName(name: string): string {
 }
 
 /** A flag that the reference does not have, as `serve` gets it, each time that it is given. */
-function ownArgument({ name, value }: GivenFlag): readonly string[] {
+function ownArgument({ name, value, isEmptyWord }: GivenFlag): readonly string[] {
   if (REFERENCE_FLAGS.has(name)) return [];
+  if (isEmptyWord === true) return [`--${name}`, value];
   return [value === SWITCHED_ON ? `--${name}` : `--${name}=${value}`];
 }
 
@@ -112,8 +113,9 @@ function readLine(args: readonly string[]): {
     }
     const isOwn = !REFERENCE_FLAGS.has(newestName(given));
     const hasValue = isOwn && left[0] !== undefined && !left[0].startsWith('-');
+    const isEmptyWord = hasValue && left[0] === '' && !arg.includes('=');
     const read = readGoFlag(arg, left, hasValue ? () => false : isSwitch);
-    flags.push({ ...read, name: newestName(read.name) });
+    flags.push({ ...read, name: newestName(read.name), isEmptyWord });
   }
   // Charts and operators leave empty words where something is switched off.
   return { flags, words: [...words, ...left].filter((word) => word !== '') };

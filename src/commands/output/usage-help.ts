@@ -78,6 +78,10 @@ function otherOptions(text: string, { options }: Command): string | undefined {
   const [, given] = /unknown option '--([a-z-]+)/i.exec(text) ?? [];
   if (given === undefined) return undefined;
   const wanted = inKebabCase(given);
+  // Commander says so of a switch that is given a value.
+  if (options.some((option) => option.isBoolean() && option.name() === given)) {
+    return `error: '--${given}' takes no value: write it alone, or leave it out\n`;
+  }
   const names = options.filter(({ hidden }) => !hidden).map((option) => option.name());
   const has = (name: string): boolean =>
     name.startsWith(wanted) ||
