@@ -73,10 +73,10 @@ describe.skipIf(binary === undefined)('pointsman explain, behind a real Envoy', 
 
   it('[O46] lists the latest requests if none is named', async () => {
     const { stdout } = await pointsman('explain', '--admin', admin());
-    // Two lines of notes follow.
-    const [head, ...lines] = stdout.trimEnd().split('\n').slice(0, -2);
+    // Four lines of notes follow.
+    const [head, ...lines] = stdout.trimEnd().split('\n').slice(0, -4);
     expect(head?.split(/\s+/)).toEqual(
-      'request age endpoint model tokens predicted observed waited'.split(' '),
+      'request age endpoint answer model tokens predicted observed waited'.split(' '),
     );
     expect(lines.map((line) => line.split(/\s+/)[0])).toEqual(
       listed.slice(0, 20).map(({ requestId }) => requestId),
@@ -84,7 +84,7 @@ describe.skipIf(binary === undefined)('pointsman explain, behind a real Envoy', 
     const number = String.raw`[\d.,]+`;
     expect(lines[0]).toMatch(
       new RegExp(
-        `${number} s  \\S+ +\\S+ +${number} +${number} ms +(${number} ms|–) +${number} ms$`,
+        `${number} s  \\S+ +200 +\\S+ +${number} +${number} ms +(${number} ms|–) +${number} ms$`,
       ),
     );
   });
