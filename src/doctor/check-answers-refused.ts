@@ -1,5 +1,6 @@
 import { type EndpointRequests, kindsText, part } from './check-requests.ts';
 import type { Finding } from './finding.ts';
+import { someNames } from './some-names.ts';
 
 /** A client with a wrong request may ask a few times. */
 const REFUSED_MIN = 10;
@@ -33,18 +34,15 @@ export function checkAnswersRefused(endpoints: readonly EndpointRequests[]): rea
   );
   if (unlike.length === 0 && refused / requests < SHARE_MIN) return [];
   const most = (unlike.length > 0 ? unlike : all).toSorted((a, b) => b.refused - a.refused);
-  const shown = most
-    .slice(0, NAMES_SHOWN)
-    .map(
-      (each) => `${each.address} ${part(each.refused, each.requests)} (${kindsText(each.kinds)})`,
-    );
-  const more = most.length - shown.length;
+  const names = most.map(
+    (each) => `${each.address} ${part(each.refused, each.requests)} (${kindsText(each.kinds)})`,
+  );
   return [
     {
       severity: 'warning',
       id: 'servers-refuse',
       where: `${most.length.toLocaleString('en')} of ${endpoints.length.toLocaleString('en')} endpoints`,
-      what: `of the requests that ended in the last five minutes, at most the last 4,096, model servers refused ${part(refused, requests)}: ${shown.join(', ')}${more === 0 ? '' : ` and ${more.toLocaleString('en')} more`}.`,
+      what: `of the requests that ended in the last five minutes, at most the last 4,096, model servers refused ${part(refused, requests)}: ${someNames(names, NAMES_SHOWN)}.`,
       mend:
         unlike.length > 0
           ? 'Others refuse fewer, so ask these servers yourself, with one request: they may lack the model, take another key, or have a limit of requests. They are not ejected for such answers, as a request may be to blame: take them out of the pool until they answer.'

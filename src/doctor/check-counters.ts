@@ -1,4 +1,5 @@
 import type { Finding } from './finding.ts';
+import { someNames } from './some-names.ts';
 
 /** A line of the picker's page of metrics: name, labels and value. */
 const LINE = /^(\w+)\{([^}]*)\} (\S+)$/gm;
@@ -47,10 +48,6 @@ function found(
 ): readonly Finding[] {
   if (sums.size === 0) return [];
   const most = [...sums].toSorted(([, a], [, b]) => b - a);
-  const shown = most
-    .slice(0, NAMES_SHOWN)
-    .map(([name, count]) => `${name} (${count.toLocaleString('en')})`);
-  const more = most.length - shown.length;
-  const others = more === 0 ? '' : ` and ${more.toLocaleString('en')} more`;
-  return [{ severity: 'warning', ...finding, what: `${what}: ${shown.join(', ')}${others}.` }];
+  const names = most.map(([name, count]) => `${name} (${count.toLocaleString('en')})`);
+  return [{ severity: 'warning', ...finding, what: `${what}: ${someNames(names, NAMES_SHOWN)}.` }];
 }

@@ -4,6 +4,7 @@ import { checkRefusedFiles, checkTroubles, type ReadyAnswer, reasonsOf } from '.
 import { checkRefused, type DecidedRequests } from './check-refused.ts';
 import { checkRequests, type LatestRequests } from './check-requests.ts';
 import { type Finding, when } from './finding.ts';
+import { someNames } from './some-names.ts';
 
 /** What a picker's metrics port says. */
 export interface PickerState {
@@ -195,9 +196,10 @@ function listed(
   most: number,
   reasonOf: Fault['reasonOf'],
 ): string {
-  const shown = endpoints.slice(0, most).map((each) => `${each.address} (${reasonOf(each)})`);
-  const more = endpoints.length - shown.length;
-  return `${shown.join(', ')}${more === 0 ? '' : ` and ${more.toLocaleString('en')} more`}`;
+  return someNames(
+    endpoints.map((each) => `${each.address} (${reasonOf(each)})`),
+    most,
+  );
 }
 
 function lostReason(endpoint: DescribedEndpoint): string {

@@ -1,4 +1,5 @@
 import type { Finding } from './finding.ts';
+import { someNames } from './some-names.ts';
 
 /** How the latest requests at an endpoint ended. */
 export interface LatestRequests {
@@ -43,18 +44,15 @@ export function checkRequests(endpoints: readonly EndpointRequests[]): readonly 
   const most = counted
     .filter((each) => each.failed > 0)
     .toSorted((a, b) => b.failed - a.failed || b.failed / b.requests - a.failed / a.requests);
-  const shown = most
-    .slice(0, NAMES_SHOWN)
-    .map(
-      (each) => `${each.address} ${part(each.failed, each.requests)} (${kindsText(each.kinds)})`,
-    );
-  const more = most.length - shown.length;
+  const names = most.map(
+    (each) => `${each.address} ${part(each.failed, each.requests)} (${kindsText(each.kinds)})`,
+  );
   return [
     {
       severity: failed / total >= MANY ? 'error' : 'warning',
       id: 'requests-fail',
       where: `${most.length.toLocaleString('en')} of ${endpoints.length.toLocaleString('en')} endpoints`,
-      what: `of the requests that ended in the last five minutes, at most the last 4,096, ${part(failed, total)} failed at model servers, the last one at ${lastFailed}: ${shown.join(', ')}${more === 0 ? '' : ` and ${more.toLocaleString('en')} more`}.`,
+      what: `of the requests that ended in the last five minutes, at most the last 4,096, ${part(failed, total)} failed at model servers, the last one at ${lastFailed}: ${someNames(names, NAMES_SHOWN)}.`,
       mend: `${mendOf(most.length, endpoints.length)} \`pointsman explain\` lists the latest requests; see docs/runbooks.md#pointsman-model-server-errors.`,
     },
   ];
